@@ -265,25 +265,32 @@ def _case(node: exp.Case, write: Write) -> str:
     guards = any(map(calls_udf, parts_of(node)))
     text, others = "", write
     for arm in arms:
-        condition = others(arm.this)
+        condition = _short(others, arm.this)(arm.this)
         # What is drawn twice is not the same twice: no condition that is may be one.
         fixed = guards and not any(map(drawn, parts_of(arm.this)))
-        value = _guarded(others, condition) if fixed else others
+        value = others.where(condition) if fixed else others
         text += f" WHEN {condition} THEN {value(arm.args['true'])}"
         if fixed:
-            others = _guarded(others, f"NOT coalesce({condition}, FALSE)")
+            others = others.where(f"NOT coalesce({condition}, FALSE)")
     otherwise = "" if default is None else f" ELSE {others(default)}"
     return f"(CASE{text}{otherwise} END)"
 
 
 _LONGEST_GUARD = 5_000
-"""Characters of a condition. Each one holds those before it, and so the conditions that
-call functions themselves would double from arm to arm."""
+"""Characters of a condition for what is part of another condition: that holds it twice
+then, and so they would double from arm to arm."""
 
 
-def _guarded(write: Write, condition: str) -> Write:
-    guarded = write.where(condition)
-    return guarded if len(guarded.only_where) <= _LONGEST_GUARD else write
+def _short(write: Write, part: exp.Expr) -> Write:
+    """What writes a condition: behind many others its functions are called for every
+    row."""
+    if len(write.only_where) <= _LONGEST_GUARD or not _has_udf(part):
+        return write
+    return replace(write, only_where="")
+
+
+def _has_udf(part: exp.Expr) -> bool:
+    return any(map(calls_udf, parts_of(part)))
 
 
 def _between(node: exp.Between, write: Write) -> str:
@@ -357,14 +364,17 @@ def _arguments(
 ) -> list[Argument]:
     given = node.expressions
     guards = function.only_where
-    if guards is None or not any(map(calls_udf, parts_of(node))):
+    if guards is None or not _has_udf(node):
         return [_argument(a, write) for a in given]
     made: list[Argument] = []
     for place, argument in enumerate(given):
+        before = given[:place]
         # What is computed once only cannot be in a condition beside it.
-        fixed = not any(drawn(part) for a in given[:place] for part in parts_of(a))
+        fixed = not any(drawn(part) for a in before for part in parts_of(a))
         condition = guards([one.sql for one in made]) if fixed else ""
-        made.append(_argument(argument, _guarded(write, condition)))
+        if len(condition) > _LONGEST_GUARD and any(map(_has_udf, before)):
+            condition = ""
+        made.append(_argument(argument, write.where(condition)))
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import sys
 from contextlib import suppress
@@ -95,7 +96,8 @@ class _LiveNames:
         value = self._values[name]
         if isinstance(value, ModuleType):
             return Import(value.__name__)
-        if isinstance(value, FunctionType | type):
+        # With its decorators, such as one that keeps results.
+        if isinstance(inspect.unwrap(value), FunctionType | type):
             return self._defined(name, value)
         if _is_long(value):
             return Unwritable(f"a value of more than {LONGEST:,} characters")
@@ -117,12 +119,15 @@ class _LiveNames:
             return _import(value, value.__module__, value.__qualname__)
         if isinstance(value, type):
             return self._class(value)
-        if value.__closure__:
+        own = inspect.unwrap(value)
+        if own.__closure__:
             return Unwritable("a function that another one made")
         try:
             text = source_text(value).text
         except CatalogProblem:
             return Unwritable("whose source cannot be read")
+        if own is not value and "@" not in text.lstrip()[:1]:
+            return Unwritable("a function that another one made")
         if not has_plain_defaults(ast.parse(text).body[0]):
             return Unwritable("whose defaults are computed")
         if not _has_plain_attributes(value) or not _has_its_defaults(value, text):
@@ -182,7 +187,8 @@ def _has_its_defaults(function: FunctionType, text: str) -> bool:
 
 def _has_plain_attributes(function: FunctionType) -> bool:
     """Whether nobody has given a function attributes."""
-    return not vars(function).keys() - {"__wrapped__"}
+    made = {*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "cache_parameters"}
+    return not vars(function).keys() - made
 
 
 def _is_long(value: Any) -> bool:

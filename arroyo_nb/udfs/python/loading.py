@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import copyreg
 import dataclasses
 import functools
 import hashlib
 import inspect
 import linecache
-import re
 import sys
 import threading
 import traceback
@@ -49,7 +49,7 @@ copyreg.pickle(type(cache(len)), _sent)
 def load(udf: Udf) -> Any:
     """Run a definition's source, and give what a worker calls."""
     function = run_source(udf.text).get(udf.written)
-    if not callable(function) or _line(function) not in (None, udf.line):
+    if not callable(function) or not _is_defined_at(function, udf):
         raise CatalogProblem(
             f"'{udf.written}' is no longer the function of line {udf.line} when its "
             "source has been run"
@@ -57,17 +57,19 @@ def load(udf: Udf) -> Any:
     return batch_call(udf, function)
 
 
-def _line(function: Any) -> int | None:
-    """The line of a function's ``def``; None: nobody knows."""
+def _is_defined_at(function: Any, udf: Udf) -> bool:
+    """Whether a function is that of its definition, and none that came later. What a
+    decorator has made may be anything."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return None
-    lines = inspect.getsourcelines(code)[0]
-    heads = (n for n, line in enumerate(lines) if _HEAD.match(line))
-    return int(code.co_firstlineno + next(heads, 0))
-
-
-_HEAD = re.compile(r"\s*(async\s+)?def\b")
+    if code is None or code.co_name != udf.written:
+        return True
+    lines = {
+        part.lineno
+        for node in ast.parse(udf.text).body
+        if node.lineno == udf.line
+        for part in (node, *getattr(node, "decorator_list", ()))
+    }
+    return code.co_firstlineno in lines or not code.co_filename.startswith("<udf ")
 
 
 def _on_main_thread() -> bool:

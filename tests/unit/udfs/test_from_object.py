@@ -242,6 +242,30 @@ print(udf_of(f).sha256)
     assert len(hashes) == 1
 
 
+def test_a_helper_that_keeps_its_results_is_written_with_its_decorator():
+    cell = (
+        "import functools\ndef logged(g):\n    @functools.wraps(g)\n"
+        "    def w(*a): return g(*a)\n    return w\n"
+        "@functools.lru_cache\ndef twice(x): return 2 * x\n"
+        "@logged\ndef four(x): return 2 * twice(x)\n"
+        "def f(x: int) -> int:\n    return four(x)\n"
+    )
+    module = ModuleType("__main__")
+    run_cell(module, cell, "<helpers with decorators>")
+    made = udf_of(module.f)
+    assert made.not_portable == ""
+    assert made.batch_call()(pa.array([1])).to_pylist() == [4]
+    # What wraps one later is none of its source.
+    run_cell(module, "twice = logged(twice)\ndef f(x: int) -> int: return four(x)",
+             "<wrapped later>")  # fmt: skip
+    run_cell(module, "def plain(x): return x\nplain = logged(plain)\n"
+             "def g(x: int) -> int: return plain(x)", "<plain one>")  # fmt: skip
+    assert (
+        udf_of(module.g).not_portable
+        == "it uses 'plain', a function that another one made"
+    )
+
+
 def test_a_class_has_the_source_of_the_cell_that_was_run_last():
     module = ModuleType("__main__")
     cells = [f"class Cfg:\n    rate = {rate}\n" for rate in (1, 2)]
@@ -329,7 +353,8 @@ def test_what_is_no_definition(made, said):
         *(
             (
                 f"class L:\n    top: int = 3\n    names = []\n    by = {{'a': 1}}\n"
-                f"    low = 3 * 3\n    def up(self):\n        q = 1\n        return 3\n"
+                f"    low = len('abc')\n    def up(self):\n        q = 1\n"
+                f"        return 3\n"
                 f"{change}\ndef f(x: int) -> int:\n    return {used}\n",
                 "it uses 'L', which may have changed since its definition",
             )
