@@ -59,6 +59,7 @@ def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Starti
     jvm = SimpleNamespace(
         alive=True,
         pid=0,
+        process=None,
         wait_until_up=made.at("up", None),
         kill=made.at("killed", None),
     )
