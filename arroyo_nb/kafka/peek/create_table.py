@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,10 @@ from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.peek.guess import UNREAD, Guess
 from arroyo_nb.plan.tables.render_ddl import (
-    PLAIN_NAME,
     written_columns,
     written_event_time,
     written_name,
-    written_text,
+    written_table,
 )
 from arroyo_nb.schema import Field
 
@@ -62,7 +61,7 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
             options[name] = (
                 str(value).lower() if isinstance(value, bool) else str(value)
             )
-    return _create(written_name(table.name), written_columns(table), options)
+    return written_table(written_name(table.name), written_columns(table), options)
 
 
 def _declared(topic: str, options: Mapping[str, str], guess: Guess) -> str:
@@ -73,7 +72,7 @@ def _declared(topic: str, options: Mapping[str, str], guess: Guess) -> str:
     options = {**options, "format": guess.format, **guess.options}
     if guess.columns:
         options["bad_data"] = "drop" if guess.odd else "fail"
-    return _create(_table(topic), columns, options)
+    return written_table(_table(topic), columns, options)
 
 
 def _event_time(guess: Guess) -> list[str]:
@@ -117,25 +116,11 @@ def _delay(disorder: timedelta) -> str:
     return next(fitting, f"{disorder.days + 1} days")
 
 
-def _create(name: str, columns: Sequence[str], options: Mapping[str, str]) -> str:
-    listed = f" (\n{_lines(columns)}\n)" if columns else ""
-    pairs = [f"{_option(key)} = {written_text(text)}" for key, text in options.items()]
-    return f"CREATE TABLE {name}{listed} WITH (\n{_lines(pairs)}\n);"
-
-
-def _lines(parts: Sequence[str]) -> str:
-    return ",\n".join(f"    {part}" for part in parts)
-
-
 def _column(field: Field, is_key: bool) -> str:
     # A changelog's row is known by its key, which is never NULL.
     ends = " NOT NULL" if is_key or not field.nullable else ""
     ends += " PRIMARY KEY" if is_key else ""
     return f"{written_name(field.name)} {field.type}{ends}"
-
-
-def _option(key: str) -> str:
-    return key if PLAIN_NAME.fullmatch(key) else written_text(key)
 
 
 def _table(topic: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from arroyo_nb.catalog import DEFAULT_DELAY, ConnectorTable
@@ -42,6 +42,29 @@ def written_name(name: str) -> str:
 def written_text(text: str) -> str:
     """A text literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def written_table(name: str, columns: Sequence[str], options: Mapping[str, str]) -> str:
+    """A CREATE TABLE statement.
+
+    Parameters
+    ----------
+    name, columns
+        As they are written.
+    options
+        What stands behind WITH, as texts.
+    """
+    listed = f" (\n{_lines(columns)}\n)" if columns else ""
+    pairs = [f"{_option(key)} = {written_text(text)}" for key, text in options.items()]
+    return f"CREATE TABLE {name}{listed} WITH (\n{_lines(pairs)}\n);"
+
+
+def _lines(parts: Sequence[str]) -> str:
+    return ",\n".join(f"    {part}" for part in parts)
+
+
+def _option(key: str) -> str:
+    return key if PLAIN_NAME.fullmatch(key) else written_text(key)
 
 
 def _columns(table: ConnectorTable) -> Iterator[str]:

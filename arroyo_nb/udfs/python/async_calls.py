@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.codecs.python_values import python_values
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.udfs.messages import timed_out
-from arroyo_nb.udfs.python.calls import python_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

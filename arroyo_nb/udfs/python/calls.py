@@ -11,21 +11,16 @@ import traceback
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from decimal import Context, Decimal
-from numbers import Number
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arroyo_nb.codecs.python_values import UNFIT, arrow_values, python_values
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.udfs.messages import failed, unfit
 from arroyo_nb.udfs.python.source_text import SourceText
-
-DECIMALS = 18
-"""Digits after the point of a decimal that a function gives."""
 
 _SHOWN = 120
 """Longest text of an argument in an error."""
@@ -108,7 +103,7 @@ class PythonFunction:
             if not self.optional:
                 _refuse_none(results)
             return arrow_values(results, self.type)
-        except _UNFIT as error:
+        except UNFIT as error:
             place = next(self._unfit(results), 0)
             row = [column[place] for column in arguments or ()]
             hints = [_advice(results[place], self.written)]
@@ -166,7 +161,7 @@ class PythonFunction:
                 if not self.optional:
                     _refuse_none([value])
                 arrow_values([value], self.type)
-            except _UNFIT:
+            except UNFIT:
                 yield place
 
     def _line(self, error: BaseException) -> str:
@@ -319,123 +314,10 @@ class ValuesCall:
         return self.of.array(results, list(zip(*groups)))  # noqa: B905
 
 
-def python_values(array: pa.Array) -> list[Any]:
-    """The values of an array as Python has them; times are naive, in UTC.
-
-    NumPy makes a list of numbers, texts or times at many times the speed of Arrow.
-    """
-    type_ = array.type
-    if pa.types.is_timestamp(type_):
-        return _listed(array, "datetime64[us]")
-    if pa.types.is_date(type_):
-        return _listed(array, "datetime64[D]")
-    if pa.types.is_duration(type_):
-        return _listed(array, "timedelta64[us]")
-    is_number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
-    if (is_number or pa.types.is_boolean(type_)) and not array.null_count:
-        return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    if pa.types.is_string(type_) or pa.types.is_binary(type_):
-        return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    return array.to_pylist()  # type: ignore[no-any-return]
-
-
-def _listed(array: pa.Array, unit: str) -> list[Any]:
-    values = array.to_numpy(zero_copy_only=False).astype(unit)
-    if unit != "timedelta64[us]" and (values > _LAST).any():
-        raise RunProblem("a time after the year 9999 is none of Python")
-    return values.tolist()  # type: ignore[no-any-return]
-
-
-_LAST = np.datetime64("9999-12-31T23:59:59.999999", "us")
-"""The last time that Python has."""
-
-
-def arrow_values(values: list[Any], type_: pa.DataType) -> pa.Array:
-    """Python values as an array of a type; no digit and no part of one is lost.
-
-    Raises
-    ------
-    pyarrow.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError
-        When one is not of that type.
-    """
-    # A type at a time, as a batch has few: a value at a time only inside of values.
-    for given in set(map(type, values)):
-        _check_type(given, type_)
-    if pa.types.is_decimal(type_):
-        values = [_rounded(value) for value in values]
-    elif pa.types.is_struct(type_) or pa.types.is_list(type_):
-        values = [_plain(value, type_) for value in values]
-    return pa.array(values, type=type_)
-
-
-def _check_type(given: type, type_: pa.DataType) -> None:
-    """Refuse what Arrow would cut off, or take for something else."""
-    is_ = pa.types
-    odd: tuple[type, ...] = ()
-    if is_.is_integer(type_):
-        is_whole = issubclass(given, int | np.integer)
-        odd = (np.bool_,) if is_whole else (np.bool_, Number)
-    elif is_.is_floating(type_):
-        odd = (bool, np.bool_)
-    elif is_.is_string(type_):
-        odd = (bytes, bytearray, memoryview)
-    elif is_.is_binary(type_):
-        odd = (str,)
-    elif is_.is_date(type_):
-        odd = (datetime, Number)
-    elif is_.is_temporal(type_):
-        odd = (Number,)
-    elif is_.is_list(type_):
-        odd = (str, bytes, bytearray, Mapping)
-    if issubclass(given, odd):
-        raise TypeError(f"a value of type {given.__name__} is given")
-
-
 def _refuse_none(values: list[Any]) -> None:
     # By identity: an array of NumPy would compare each of its elements.
     if any(value is None for value in values):
         raise TypeError("None is no value of it")
-
-
-_UNFIT = (
-    *(pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError),
-    AttributeError,
-)
-_DIGITS = Context(prec=2 * 38)
-
-
-def _naive(value: Any) -> Any:
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return value.astimezone(UTC).replace(tzinfo=None)
-    return value
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, Decimal) and value.is_finite():
-        digits = value.as_tuple().exponent
-        if isinstance(digits, int) and -digits > DECIMALS:
-            return value.quantize(Decimal(1).scaleb(-DECIMALS), context=_DIGITS)
-    return value
-
-
-def _plain(value: Any, type_: pa.DataType) -> Any:
-    """A dataclass as a dictionary, also inside a list."""
-    if value is None:
-        return None
-    if pa.types.is_list(type_):
-        return [_plain(one, type_.value_type) for one in value]
-    if pa.types.is_struct(type_):
-        return {f.name: _plain(_part(value, f.name), f.type) for f in type_}
-    _check_type(type(value), type_)
-    return _rounded(_naive(value))
-
-
-def _part(value: Any, name: str) -> Any:
-    if not isinstance(value, dict):
-        return getattr(value, name)
-    if name not in value:
-        raise TypeError(f"the field '{name}' is missing")
-    return value[name]
 
 
 def _advice(value: Any, written: str) -> str:

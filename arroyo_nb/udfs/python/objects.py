@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from arroyo_nb.udfs.python.calls import python_values
+from arroyo_nb.codecs.python_values import python_values
 
 if TYPE_CHECKING:
     from arroyo_nb.udfs.python.calls import PythonFunction

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
+from arroyo_nb.codecs.python_values import arrow_values, python_values
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.schema import arrow_type
 from arroyo_nb.source import ScriptText
 from arroyo_nb.spark.user_functions import BatchFunction
 from arroyo_nb.udfs.languages import read_definitions
-from arroyo_nb.udfs.python.calls import arrow_values, python_values
 
 HEAD = """
 from datetime import date, datetime, timedelta

@@ -1,0 +1,190 @@
+"""What a class of events is in SQL and in Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from arroyo_nb.errors import CatalogProblem, DataProblem
+from arroyo_nb.events.from_annotations import is_annotated, record_of
+from arroyo_nb.events.shapes import Misfit, Record
+from arroyo_nb.plan.tables.render_ddl import written_name, written_table
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import Schema, Timestamp, arrow_schema
+
+ROWS = 10_000
+"""Events of a batch."""
+
+
+@dataclass(frozen=True)
+class EventType:
+    """A class of events.
+
+    Parameters
+    ----------
+    cls
+        The class.
+    record
+        The shape of its objects.
+    """
+
+    cls: type
+    record: Record
+
+    @cached_property
+    def columns(self) -> Schema:
+        """Its attributes as the columns of a table."""
+        return Schema(tuple(member.field for member in self.record.members))
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The same in Arrow."""
+        return arrow_schema(self.columns)
+
+    def create_table(
+        self,
+        name: str,
+        options: Mapping[str, str],
+        event_time: str | None = None,
+        watermark: str = "5 seconds",
+    ) -> str:
+        """A statement that declares a table of these events.
+
+        Parameters
+        ----------
+        name
+            The table's.
+        options
+            What stands behind WITH.
+        event_time
+            The column of the event time; None: the one column of type TIMESTAMP, where
+            there is one.
+        watermark
+            How late rows may come.
+
+        Raises
+        ------
+        CatalogProblem
+            When the event time is no column of times.
+        """
+        columns = [
+            f"{written_name(column.name)} {column.type}"
+            + ("" if column.nullable else " NOT NULL")
+            for column in self.columns
+        ]
+        at = self._event_time(event_time)
+        if at is not None:
+            written = written_name(at)
+            columns.append(
+                f"WATERMARK FOR {written} AS {written} - INTERVAL '{watermark}'"
+            )
+        return written_table(written_name(name), columns, options)
+
+    def _event_time(self, name: str | None) -> str | None:
+        times = [c.name for c in self.columns if isinstance(c.type, Timestamp)]
+        if name is None:
+            return times[0] if len(times) == 1 else None
+        if name not in times:
+            raise CatalogProblem(
+                f"{self.cls.__name__} has no attribute '{name}' of type datetime",
+                hint=did_you_mean(name, times),
+            )
+        return name
+
+    def batches(
+        self, events: Iterable[Any], rows: int = ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """Events as batches of Arrow.
+
+        Parameters
+        ----------
+        events
+            Objects of the class.
+        rows
+            Events of a batch; the last one may have less.
+
+        Raises
+        ------
+        DataProblem
+            For the first event that is none, with its number, from 0, and the
+            attribute.
+        """
+        source, first = iter(events), 0
+        while chunk := list(islice(source, rows)):
+            yield self._batch(chunk, first)
+            first += len(chunk)
+
+    def _batch(self, events: Sequence[Any], first: int) -> pa.RecordBatch:
+        try:
+            columns = self.record.columns(events)
+        except Misfit as misfit:
+            raise DataProblem(
+                f"events[{first + misfit.at}]{misfit.path}: {misfit.reason}"
+            ) from None
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def objects(self, rows: pa.Table | pa.RecordBatch) -> Iterator[Any]:
+        """Rows as objects of the class; columns that it has no attribute for are left
+        out.
+
+        Parameters
+        ----------
+        rows
+            With a column for each attribute.
+
+        Raises
+        ------
+        DataProblem
+            When a column is missing or has another type, or the class refuses a value.
+        """
+        columns = [self._column(rows, field) for field in self.schema]
+        found = pa.table(columns, names=self.schema.names)
+        first = 0
+        for batch in found.to_batches(max_chunksize=ROWS):
+            try:
+                yield from self.record.objects(batch.columns, len(batch))
+            except Misfit as misfit:
+                raise DataProblem(
+                    f"rows[{first + misfit.at}]{misfit.path}: {misfit.reason}"
+                ) from None
+            first += len(batch)
+
+    def _column(self, rows: pa.Table | pa.RecordBatch, field: pa.Field) -> Any:
+        names = rows.schema.names
+        if field.name not in names:
+            raise DataProblem(
+                f"the rows have no column '{field.name}' for {self.cls.__name__}",
+                hint=did_you_mean(field.name, names),
+            )
+        column = rows.column(field.name)
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            column = column.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+        try:
+            return column.cast(field.type)
+        except (pa.ArrowException, ValueError) as error:
+            raise DataProblem(
+                f"the column '{field.name}' is {column.type}, and not "
+                f"{self.columns[field.name].type} as in {self.cls.__name__}: {error}"
+            ) from None
+
+
+@cache
+def event_type(cls: type[Any]) -> EventType:
+    """What a class of events is.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is none, or an attribute has no type in SQL.
+    """
+    return EventType(cls, record_of(cls))
+
+
+def is_event(value: object) -> bool:
+    """Whether a value is an object of a class of events."""
+    return is_annotated(type(value))
