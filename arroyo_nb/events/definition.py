@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from arroyo_nb.errors import CatalogProblem, DataProblem
-from arroyo_nb.events.from_annotations import is_annotated, record_of
+from arroyo_nb.events import from_annotations, from_protobuf
+from arroyo_nb.events.from_protobuf import is_message_class
 from arroyo_nb.events.shapes import Misfit, Record
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
 from arroyo_nb.registry import did_you_mean
@@ -39,7 +40,7 @@ class EventType:
     @cached_property
     def columns(self) -> Schema:
         """Its attributes as the columns of a table."""
-        return Schema(tuple(member.field for member in self.record.members))
+        return Schema(tuple(member.column for member in self.record.members))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -97,7 +98,7 @@ class EventType:
         return name
 
     def batches(
-        self, events: Iterable[Any], rows: int = ROWS
+        self, events: Iterable[Any], rows: int = ROWS, first: int = 0
     ) -> Iterator[pa.RecordBatch]:
         """Events as batches of Arrow.
 
@@ -107,6 +108,8 @@ class EventType:
             Objects of the class.
         rows
             Events of a batch; the last one may have less.
+        first
+            The number of the first one, for errors.
 
         Raises
         ------
@@ -114,7 +117,7 @@ class EventType:
             For the first event that is none, with its number, from 0, and the
             attribute.
         """
-        source, first = iter(events), 0
+        source = iter(events)
         while chunk := list(islice(source, rows)):
             yield self._batch(chunk, first)
             first += len(chunk)
@@ -173,7 +176,6 @@ class EventType:
             ) from None
 
 
-@cache
 def event_type(cls: type[Any]) -> EventType:
     """What a class of events is.
 
@@ -182,9 +184,16 @@ def event_type(cls: type[Any]) -> EventType:
     CatalogProblem
         When it is none, or an attribute has no type in SQL.
     """
-    return EventType(cls, record_of(cls))
+    return _known(cls)
 
 
-def is_event(value: object) -> bool:
-    """Whether a value is an object of a class of events."""
-    return is_annotated(type(value))
+@cache
+def _known(cls: Any) -> EventType:
+    if is_message_class(cls):
+        return EventType(cls, from_protobuf.record_of(cls.DESCRIPTOR))
+    return EventType(cls, from_annotations.record_of(cls))
+
+
+def is_event_class(cls: type) -> bool:
+    """Whether a class is one of events."""
+    return from_annotations.is_annotated(cls) or is_message_class(cls)

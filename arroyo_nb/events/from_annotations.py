@@ -245,7 +245,8 @@ def _narrowed(cls: type, said: Sequence[Any], place: str) -> Type:
 
 
 def _decimal(said: Sequence[Any]) -> Decimal:
-    for one in said:
+    parts = (part for one in said for part in (one, *getattr(one, "metadata", ())))
+    for one in parts:
         if isinstance(one, str) and (found := _DECIMAL.fullmatch(one.upper())):
             return Decimal(int(found[1]), int(found[2]))
         # As pydantic has it.

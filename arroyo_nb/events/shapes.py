@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -169,15 +169,23 @@ class Member:
         What its values are.
     optional
         Whether None is one.
+    take
+        Gives it of an object; None: it is the attribute.
     """
 
     name: str
     attribute: str
     shape: Shape
     optional: bool = False
+    take: Callable[[Any], Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def taken(self) -> Callable[[Any], Any]:
+        """Gives it of an object."""
+        return self.take or attrgetter(self.attribute)
 
     @property
-    def field(self) -> Field:
+    def column(self) -> Field:
         """It as a column."""
         return Field(self.name, self.shape.type, self.optional)
 
@@ -192,8 +200,6 @@ class Record:
         What their class is called.
     members
         Their parts, in order.
-    parts
-        Gives the parts of an object, in order: an attribute each, by default.
     make
         Makes an object of its parts, in order.
     """
@@ -201,7 +207,6 @@ class Record:
     name: str
     members: tuple[Member, ...]
     make: Callable[..., Any] = field(repr=False)
-    parts: Callable[[Any], Sequence[Any]] | None = field(default=None, repr=False)
 
     @cached_property
     def type(self) -> StructOf:
@@ -248,8 +253,9 @@ class Record:
             made.append(array)
         return made
 
-    def _taken(self, values: Sequence[Any], *, some: bool) -> list[Sequence[Any]]:
-        """The values of each member.
+    def _taken(self, values: Sequence[Any], *, some: bool) -> list[list[Any]]:
+        """The values of each member: a member at a time, so that no tuple is made for
+        each object.
 
         Parameters
         ----------
@@ -257,43 +263,21 @@ class Record:
             Whether there are objects that are None, and so have no members.
         """
         try:
-            if self.parts is not None:
-                rows = [self._nothing if v is None else self.parts(v) for v in values]
-                return list(zip(*rows, strict=True)) if rows else [()] * self._count
-            if some:
-                return [
-                    [None if value is None else take(value) for value in values]
-                    for take in self._takes
-                ]
-            # A member at a time: no tuple is made for each object.
-            return [list(map(take, values)) for take in self._takes]
+            if not some:
+                return [list(map(member.taken, values)) for member in self.members]
+            return [
+                [None if value is None else member.taken(value) for value in values]
+                for member in self.members
+            ]
         except Exception:
             raise self._other(values) from None
-
-    @cached_property
-    def _takes(self) -> list[Callable[[Any], Any]]:
-        return [attrgetter(member.attribute) for member in self.members]
-
-    @property
-    def _count(self) -> int:
-        return len(self.members)
-
-    @property
-    def _nothing(self) -> tuple[None, ...]:
-        return (None,) * self._count
-
-    def _taken_of(self, value: Any) -> None:
-        if self.parts is not None:
-            self.parts(value)
-        for take in () if self.parts is not None else self._takes:
-            take(value)
 
     def _other(self, values: Sequence[Any]) -> Misfit:
         """What the first value lacks that is none of these objects."""
         for at, value in enumerate(values):
             try:
-                if value is not None:
-                    self._taken_of(value)
+                for member in self.members if value is not None else ():
+                    member.taken(value)
             except AttributeError as error:
                 kind = type(value).__name__
                 if kind == self.name:  # one of its attributes was never set
@@ -442,11 +426,10 @@ class Mapped:
     @cached_property
     def _items(self) -> Repeated:
         members = (
-            Member(_KEY, _KEY, self.key),
-            Member(_VALUE, _VALUE, self.value, self.optional),
+            Member(_KEY, _KEY, self.key, take=itemgetter(0)),
+            Member(_VALUE, _VALUE, self.value, self.optional, itemgetter(1)),
         )
-        pair = Record("pair", members, lambda *parts: parts, tuple)
-        return Repeated(pair)
+        return Repeated(Record("pair", members, lambda *parts: parts))
 
     @property
     def type(self) -> ListOf:

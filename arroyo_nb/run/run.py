@@ -10,12 +10,12 @@ from __future__ import annotations
 import shutil
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.background import BackgroundTask
@@ -46,6 +46,8 @@ REPR_ROWS = 10
 SETTLE_S = 2.0
 """How long one that is being stopped may take to its end before it is shown; most take
 a tenth of that."""
+
+T = TypeVar("T")
 
 
 class RunViews(Protocol):
@@ -289,6 +291,34 @@ class Run(BackgroundTask):
         preview = self._kept_preview(output)
         _warn_of_missing(preview)
         return preview.batches()
+
+    def events(self, cls: type[T], output: int = 0) -> Iterator[T]:
+        """The result rows as objects of a class of events, oldest first.
+
+        Parameters
+        ----------
+        cls
+            A dataclass, a model of pydantic, or a class that protoc made: see
+            :func:`arroyo_nb.events.event`. Columns that it has no attribute for are
+            left out.
+        output
+            Which output.
+
+        Raises
+        ------
+        DataProblem
+            When a column is missing, or a value is not of its attribute's type.
+
+        Examples
+        --------
+        ::
+
+            for flight in run.events(Flight):
+                print(flight.origin)
+        """
+        from arroyo_nb.events import objects
+
+        return objects(cls, self.table(output))
 
     def to_pandas(self, output: int = 0) -> pd.DataFrame:
         """The result rows as a DataFrame of pandas.

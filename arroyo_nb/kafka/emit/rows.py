@@ -12,9 +12,11 @@ from collections.abc import (
     Sized,
 )
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.events.definition import event_type, is_event_class
 from arroyo_nb.formats.json.payload_writer import plain_payload
 from arroyo_nb.frames import rows_of
 from arroyo_nb.registry import did_you_mean
@@ -60,6 +62,7 @@ class RowRecords:
         self._key = key
         self._timestamp = timestamp
         self._declared = declared
+        self._seen = 0
 
     def __call__(self, rows: Sequence[Any]) -> list[RowRecord]:
         """The records of some rows; texts and bytes are values already.
@@ -69,7 +72,7 @@ class RowRecords:
         RunProblem
             When a row cannot be a record.
         """
-        named = [self._named(row) for row in rows]
+        named = [self._named(row) for row in self._mappings(rows)]
         try:
             # All payloads at once, as a declared table writes them in one pass.
             payloads = iter(
@@ -88,6 +91,22 @@ class RowRecords:
                 "a text has half of a pair of surrogates, which UTF-8 has no bytes for",
                 hint="text.encode('utf-8', 'replace').decode() has a '?' in its place",
             ) from None
+
+    def _mappings(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """Typed events as mappings: those of one class that stand together at once."""
+        if not any(map(is_event_class, set(map(type, rows)))):
+            self._seen += len(rows)
+            return rows
+        made: list[Any] = []
+        for cls, some in groupby(rows, type):
+            if not is_event_class(cls):
+                made += some
+                continue
+            batches = event_type(cls).batches(some, first=self._seen + len(made))
+            for batch in batches:
+                made += batch.to_pylist()
+        self._seen += len(rows)
+        return made
 
     def _named(self, row: Any) -> Any:
         if isinstance(row, str | bytes) and self._names == ("value",):
