@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
 from typing import Any
@@ -16,10 +16,34 @@ from arroyo_nb.events.from_protobuf import is_message_class
 from arroyo_nb.events.shapes import Misfit, Record
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import Schema, Timestamp, arrow_schema
+from arroyo_nb.schema import (
+    DATE,
+    INT,
+    INT_UNSIGNED,
+    INTERVAL,
+    SMALLINT,
+    TEXT,
+    TIME,
+    TINYINT,
+    ListOf,
+    Primitive,
+    Schema,
+    StructOf,
+    Timestamp,
+    Type,
+    arrow_schema,
+)
 
 ROWS = 10_000
 """Events of a batch."""
+
+_DECLARED: Mapping[Type, Type] = {
+    **dict.fromkeys((TINYINT, SMALLINT), INT),
+    **dict.fromkeys(map(Primitive, ("TINYINT UNSIGNED", "SMALLINT UNSIGNED")),
+                    INT_UNSIGNED),
+    **dict.fromkeys((DATE, TIME), TEXT),
+}  # fmt: skip
+"""A type that no table of a connector may have -> what stands for it there."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +65,39 @@ class EventType:
     def columns(self) -> Schema:
         """Its attributes as the columns of a table."""
         return Schema(tuple(member.column for member in self.record.members))
+
+    @cached_property
+    def declared(self) -> Schema:
+        """The same with types that a table of a connector may have: a date and a time
+        of day are texts there, as records of JSON have them.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is none: of an INTERVAL.
+        """
+        return Schema(
+            tuple(
+                replace(field, type=self._declared(field.name, field.type))
+                for field in self.columns
+            )
+        )
+
+    def _declared(self, place: str, type_: Type) -> Type:
+        if isinstance(type_, ListOf):
+            return ListOf(self._declared(place, type_.element))
+        if isinstance(type_, StructOf):
+            parts = ((f, f"{place}.{f.name}") for f in type_.fields)
+            return StructOf(
+                tuple(replace(f, type=self._declared(at, f.type)) for f, at in parts)
+            )
+        if type_ == INTERVAL:
+            raise CatalogProblem(
+                f"{self.cls.__name__}.{place} is an INTERVAL, which no table of a "
+                "connector can have",
+                hint="make it a number, such as seconds: int",
+            )
+        return _DECLARED.get(type_, type_)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -76,7 +133,7 @@ class EventType:
         columns = [
             f"{written_name(column.name)} {column.type}"
             + ("" if column.nullable else " NOT NULL")
-            for column in self.columns
+            for column in self.declared
         ]
         at = self._event_time(event_time)
         if at is not None:
@@ -130,6 +187,13 @@ class EventType:
                 f"events[{first + misfit.at}]{misfit.path}: {misfit.reason}"
             ) from None
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def mappings(self, events: Iterable[Any], first: int = 0) -> Iterator[dict[str, Any]]:
+        """Events as the rows of a table that :meth:`create_table` declares; parameters
+        and errors as of :meth:`batches`."""
+        declared = arrow_schema(self.declared)
+        for batch in self.batches(events, first=first):
+            yield from batch.cast(declared).to_pylist()
 
     def objects(self, rows: pa.Table | pa.RecordBatch) -> Iterator[Any]:
         """Rows as objects of the class; columns that it has no attribute for are left

@@ -102,9 +102,7 @@ class RowRecords:
             if not is_event_class(cls):
                 made += some
                 continue
-            batches = event_type(cls).batches(some, first=self._seen + len(made))
-            for batch in batches:
-                made += batch.to_pylist()
+            made += event_type(cls).mappings(some, self._seen + len(made))
         self._seen += len(rows)
         return made
 
