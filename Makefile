@@ -94,7 +94,7 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
-	@$(SETUP) browser,job,redis,kafka,dev,docs
+	@$(SETUP) browser,job,redis,kafka,feeds,avro,protobuf,dev,docs
 	@touch $@ $(VENV)/.user
 
 clean:

@@ -328,7 +328,9 @@ class SinkOnly(ConnectorBase):
 
 
 CONNECTORS: Registry[Connector] = Registry(
-    "connector", (__name__, "arroyo_nb.kafka.connectors"), "CONNECTOR"
+    "connector",
+    (__name__, "arroyo_nb.feeds.connectors", "arroyo_nb.kafka.connectors"),
+    "CONNECTOR",
 )
 
 

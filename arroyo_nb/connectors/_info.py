@@ -100,6 +100,10 @@ class ConnectorInfo:
         How Spark reads a source of it, for EXPLAIN.
     partition_transforms
         What PARTITIONED BY may call; empty: its tables take no PARTITIONED BY.
+    guarantees
+        What of a source may be missing or come twice when a connection is lost or a run
+        is killed, and of a sink, each in a sentence; empty: nothing that EXPLAIN or
+        lint would have to say.
     """
 
     name: str
@@ -122,6 +126,7 @@ class ConnectorInfo:
     jar_sets: tuple[str, ...] = ()
     reading: str = READS_TAPE
     partition_transforms: Mapping[str, PartitionTransform] = field(default_factory=dict)
+    guarantees: Mapping[Direction, str] = field(default_factory=dict)
 
     @property
     def formats(self) -> tuple[str, ...]:

@@ -188,7 +188,9 @@ class EventType:
             ) from None
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def mappings(self, events: Iterable[Any], first: int = 0) -> Iterator[dict[str, Any]]:
+    def mappings(
+        self, events: Iterable[Any], first: int = 0
+    ) -> Iterator[dict[str, Any]]:
         """Events as the rows of a table that :meth:`create_table` declares; parameters
         and errors as of :meth:`batches`."""
         declared = arrow_schema(self.declared)

@@ -3,7 +3,7 @@
 Those whose computed event time is none, those that met a record of a lookup table that
 cannot be read, and records of a topic that cannot be. (A recorder's own event time is
 looked at while it is recorded: :mod:`arroyo_nb.tape.window_times`; that of a record
-while it is decoded: :mod:`arroyo_nb.kafka.records`.)
+while it is decoded: :mod:`arroyo_nb.records`.)
 """
 
 from __future__ import annotations

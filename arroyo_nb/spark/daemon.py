@@ -11,7 +11,7 @@ import pandas  # noqa: F401
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
-import arroyo_nb.kafka.records
+import arroyo_nb.records
 import arroyo_nb.spark.bucket_state
 import arroyo_nb.spark.processors
 import arroyo_nb.spark.stateful_operators  # noqa: F401

@@ -23,7 +23,7 @@ from arroyo_nb.codecs.bad_records import (
 )
 from arroyo_nb.codecs.sql_decoder import SqlDecoder
 from arroyo_nb.formats import payload_format
-from arroyo_nb.kafka.records import (
+from arroyo_nb.records import (
     OFFSET,
     PARTITION,
     TIME,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.formats import reads_fields
-from arroyo_nb.kafka.records import OFFSET, PARTITION, TIME, VALUE, Records
+from arroyo_nb.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.arrow_schema import spark_arrow_schema
 from arroyo_nb.spark.bad_rows import drops_records

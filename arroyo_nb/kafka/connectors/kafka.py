@@ -1,7 +1,7 @@
 """``kafka``: the topics of Apache Kafka, read by Spark's own connector.
 
 Records are decoded in Arrow batches by Spark's Python workers
-(:mod:`arroyo_nb.kafka.records`). The event time is the record's own where none is
+(:mod:`arroyo_nb.records`). The event time is the record's own where none is
 declared, and a record without a value, a tombstone, is none. Where a run stands is kept
 in its checkpoint. Source: arroyo-semantics b.2.
 """

@@ -1,7 +1,7 @@
 """``tape``: a recording of a topic, played again.
 
 Its records are read by what reads those of the topic (see
-:mod:`arroyo_nb.kafka.records`), so a query gets the same of either: rows, times,
+:mod:`arroyo_nb.records`), so a query gets the same of either: rows, times,
 bad records. A chunk of the tape is a micro-batch, so it is the same rows that are late,
 each time. Unlike the topic a tape ends, and with it every window that is still open.
 Not in Arroyo.
@@ -36,7 +36,7 @@ from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from arroyo_nb.kafka.records import Records
+    from arroyo_nb.records import Records
 
 _BESIDE: Mapping[str, str] = MappingProxyType(
     {
@@ -181,7 +181,7 @@ class TapeRecorder:
 
     def _reader(self) -> Records:
         from arroyo_nb.changelog import SEQUENCE, WEIGHT
-        from arroyo_nb.kafka.records import Records
+        from arroyo_nb.records import Records
 
         spec, format_ = self._spec, str(self._spec.options["format"])
         told = (WEIGHT, SEQUENCE) if FORMATS.get(format_).updating else ()

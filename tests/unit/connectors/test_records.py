@@ -10,7 +10,7 @@ import pytest
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.records import Records
+from arroyo_nb.records import Records
 from arroyo_nb.schema import INT, TIMESTAMP, Field, Schema, Timestamp
 from arroyo_nb.tape import UNREAD, BadRow
 

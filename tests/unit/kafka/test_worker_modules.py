@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 WORKER = """
-import arroyo_nb.kafka.records
+import arroyo_nb.records
 import arroyo_nb.kafka.sink_records
 import arroyo_nb.kafka.sink_task
 import sys

@@ -38,7 +38,8 @@ from arroyo_nb.tape.fit import SEEN, columns_seen
 from arroyo_nb.with_options import OptionValue
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
-"""The columns of a record, as Spark reads it."""
+"""The columns of a record, as Spark reads it; a message of a feed has no partition, and
+its number as the offset."""
 
 TOO_LATE = "its event time lies after the year 9998"
 """Why a record whose own time is past the last one cannot be used."""
@@ -208,16 +209,19 @@ class Records:
                 return pa.nulls(decoded.rows.num_rows, pa.string())
 
     def _bad_row(self, records: pa.Table, number: int, reason: str) -> BadRow:
-        columns = records.select([PARTITION, OFFSET, VALUE])
-        record = columns.slice(number, 1).to_pylist()[0]
-        place = f"{self.topic}[{record[PARTITION]}] offset {record[OFFSET]}"
+        known = [n for n in (PARTITION, OFFSET, VALUE) if n in records.column_names]
+        record = records.select(known).slice(number, 1).to_pylist()[0]
+        partition, offset = record.get(PARTITION), record[OFFSET]
+        place = f"{self.topic}[{partition}] offset {offset}"
+        if partition is None:
+            place = f"{self.topic} message {offset + 1:,}"
         return BadRow(
             place,
             shown_text(record[VALUE]),
             reason,
             self.topic,
-            record[PARTITION],
-            record[OFFSET],
+            partition,
+            offset,
         )
 
 

@@ -1,0 +1,152 @@
+"""Feeds: servers that send messages over one connection, as time passes.
+
+::
+
+    server --Connection: a thread receives--> Receiver: a bounded buffer
+           --FeedRecorder: payloads are decoded--> chunks of a tape --> Spark
+
+What one protocol does stands in its connector (:mod:`arroyo_nb.feeds.connectors`): it
+connects, receives, and says after which message a new connection can go on. All else is
+here, once: waiting for a server that is away, messages that come faster than they are
+read, decoding, and telling what may be missing.
+
+The tape is the write-ahead log: a message is confirmed to a server that waits for that
+when its chunk is on disk, so a run that is killed goes on with what it had not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Place: TypeAlias = Mapping[str, Any]
+"""Where a connection stands behind a message, as plain JSON values: enough for another
+one to go on there, or to leave out what comes twice."""
+
+
+class Message(NamedTuple):
+    """What a server sent.
+
+    Attributes
+    ----------
+    payload
+        Its bytes.
+    arrived_us
+        When it was received, in microseconds after the epoch.
+    place
+        Where the connection stands behind it; None: another one cannot go on there.
+    beside
+        What is told beside it, in the order of :attr:`Feed.beside`.
+    """
+
+    payload: bytes
+    arrived_us: int
+    place: Place | None = None
+    beside: tuple[Any, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """About what it takes in memory."""
+        return len(self.payload) + 200
+
+
+class Connection(Protocol):
+    """One connection to a server; used by one thread, but for :meth:`confirm`."""
+
+    goes_on: bool
+    """Whether it goes on where the one before it ended. Else messages of the time
+    between may be missing."""
+
+    lost_messages: int
+    """How many it had to leave out, because they came faster than they were received;
+    of a server that waits instead always 0."""
+
+    def receive(self, timeout_s: float) -> Sequence[Message]:
+        """What has come, oldest first; waits for the first one so long at most.
+
+        It is not called while the buffer is full: a server that can wait then does.
+
+        Raises
+        ------
+        Unreached
+            When the connection is lost: another one is made, again and again.
+        RunProblem
+            When no other one will do better, such as a wrong password: the run fails.
+        """
+
+    def confirm(self, place: Place | None) -> None:
+        """All messages up to this place are on disk; called by another thread."""
+
+    def close(self) -> None:
+        """End it, within a second."""
+
+
+class Feed(Protocol):
+    """How messages of one table are received."""
+
+    server: str
+    """What errors call the server; without passwords."""
+
+    beside: Mapping[str, pa.DataType]
+    """What each message is told beside its payload: the keys of METADATA FROM."""
+
+    def connect(self, place: Place | None) -> Connection:
+        """Connect, for ten seconds at most.
+
+        Parameters
+        ----------
+        place
+            Behind the last message that was received; None: there was none, or none
+            that has a place.
+
+        Raises
+        ------
+        Unreached, RunProblem
+            As of :meth:`Connection.receive`.
+        """
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a feed is connected.
+
+    Parameters
+    ----------
+    away_s
+        For how long there has been no connection; 0: there is one.
+    connections
+        How many there have been since the run was started.
+    gaps
+        How many of them could not go on where the one before had ended: messages of
+        the time between may be missing.
+    lost_messages
+        How many came faster than they were read, and are missing.
+    why
+        Why there is no connection; empty: there is one.
+    """
+
+    away_s: float = 0.0
+    connections: int = 0
+    gaps: int = 0
+    lost_messages: int = 0
+    why: str = field(default="")
+
+
+@runtime_checkable
+class Linked(Protocol):
+    """A recorder of a feed."""
+
+    @property
+    def link(self) -> Link:
+        """How it is connected now."""

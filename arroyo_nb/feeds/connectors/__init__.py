@@ -1,0 +1,1 @@
+"""The connectors of feeds, a file each that binds ``CONNECTOR``."""

@@ -1,0 +1,222 @@
+"""Receives the messages of a feed, in a thread, into a bounded buffer.
+
+A connection that is lost is made again, at growing intervals, for as long as the run
+lasts. While the buffer is full nothing is received: a server that can wait does so, and
+what cannot wait its connection counts as lost.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.feeds import Connection, Feed, Link, Message, Place
+
+BUFFER_MESSAGES, BUFFER_BYTES = 200_000, 64 * 2**20
+"""What is received and not yet on the tape, at most."""
+
+TAKEN_MESSAGES, TAKEN_BYTES = 50_000, 16 * 2**20
+"""What goes into one chunk, at most."""
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 30.0
+"""Before a connection is made again: the first time, and after many."""
+
+STEADY_S = 10.0
+"""A connection that held so long was a good one: the waits begin anew."""
+
+_RECEIVE_S = 0.1
+"""A stop is heard so soon."""
+
+
+class Receiver:
+    """Messages of one feed, oldest first; a context manager that ends its thread.
+
+    Parameters
+    ----------
+    feed
+        Makes the connections.
+    place
+        Where the first one goes on; None: nowhere.
+    resumed
+        Whether the run went on from an earlier one: it then waits for a server that is
+        away, instead of failing at its first connection.
+    clock
+        A monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        place: Place | None,
+        *,
+        resumed: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._feed = feed
+        self._place = place
+        self._patient = resumed
+        self._clock = clock
+        self._buffer: list[Message] = []
+        self._size_bytes = 0
+        self._changed = threading.Condition()
+        self._connection: Connection | None = None
+        self._link = Link()
+        self._away_since: float | None = None
+        self._failure: BaseException | None = None
+        self._stopping = False
+        self._thread = threading.Thread(
+            target=self._run, name=f"feed {feed.server}", daemon=True
+        )
+
+    def __enter__(self) -> Receiver:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        # A server that hangs holds the thread for some seconds; nobody waits for it.
+        self._thread.join(1.0)
+
+    @property
+    def link(self) -> Link:
+        """How it is connected now."""
+        since, connection = self._away_since, self._connection
+        away_s = 0.0 if since is None else self._clock() - since
+        lost = connection.lost_messages if connection is not None else 0
+        known = self._link
+        return replace(known, away_s=away_s, lost_messages=known.lost_messages + lost)
+
+    def take(self, timeout_s: float) -> Sequence[Message]:
+        """What has come, as much as a chunk holds; waits for the first one so long.
+
+        Raises
+        ------
+        RunProblem
+            When no connection will give any more.
+        """
+        with self._changed:
+            if not self._buffer and self._failure is None:
+                self._changed.wait(timeout_s)
+            if not self._buffer and self._failure is not None:
+                raise self._failure
+            taken = _fitting(self._buffer)
+            del self._buffer[: len(taken)]
+            self._size_bytes -= sum(message.size_bytes for message in taken)
+            self._changed.notify_all()
+        return taken
+
+    def confirm(self, place: Place | None) -> None:
+        """All messages up to this place are on disk."""
+        if (connection := self._connection) is not None:
+            # Whoever is not told sends them again, and they are left out by their
+            # place: a connection that is lost is another one's matter.
+            with suppress(Unreached, OSError):
+                connection.confirm(place)
+
+    def _run(self) -> None:
+        try:
+            self._receive_for_ever()
+        except BaseException as problem:  # the conductor's thread raises it
+            with self._changed:
+                self._failure = problem
+                self._changed.notify_all()
+
+    def _receive_for_ever(self) -> None:
+        tries = 0
+        self._away_since = self._clock()
+        while not self._stopping:
+            began_s = self._clock()
+            try:
+                self._receive()
+            except Unreached as problem:
+                if not self._patient:
+                    raise
+                held = self._away_since is None
+                self._disconnected(problem)
+                steady = held and self._clock() - began_s >= STEADY_S
+                tries = 0 if steady else tries + 1
+                self._wait(_wait_s(tries))
+
+    def _receive(self) -> None:
+        """Connect, and receive until the connection is lost or the run stops."""
+        connection = self._feed.connect(self._place)
+        try:
+            self._connected(connection)
+            while self._has_room():
+                self._put(connection.receive(_RECEIVE_S))
+        finally:
+            with self._changed:
+                lost = self._link.lost_messages + connection.lost_messages
+                self._link = replace(self._link, lost_messages=lost)
+                self._connection = None
+            with suppress(RunProblem, OSError):
+                connection.close()
+
+    def _connected(self, connection: Connection) -> None:
+        with self._changed:
+            known = self._link
+            # The first one of a run that was not resumed has nothing before it.
+            missed = self._patient and not connection.goes_on
+            self._link = Link(
+                connections=known.connections + 1,
+                gaps=known.gaps + missed,
+                lost_messages=known.lost_messages,
+            )
+            self._connection = connection
+            self._away_since = None
+            self._patient = True
+
+    def _disconnected(self, problem: Unreached) -> None:
+        with self._changed:
+            self._link = replace(self._link, why=problem.message)
+            if self._away_since is None:
+                self._away_since = self._clock()
+
+    def _has_room(self) -> bool:
+        """Wait until there is room in the buffer; False when the run stops."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or not self._is_full)
+            return not self._stopping
+
+    @property
+    def _is_full(self) -> bool:
+        full = len(self._buffer) >= BUFFER_MESSAGES
+        return full or self._size_bytes >= BUFFER_BYTES
+
+    def _put(self, messages: Sequence[Message]) -> None:
+        if not messages:
+            return
+        with self._changed:
+            self._buffer.extend(messages)
+            self._size_bytes += sum(message.size_bytes for message in messages)
+            if (place := messages[-1].place) is not None:
+                self._place = place
+            self._changed.notify_all()
+
+    def _wait(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping, seconds)
+
+
+def _wait_s(tries: int) -> float:
+    """How long to wait before the connection is tried again: twice as long each time,
+    and by chance a little less, so that many clients do not come at once."""
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(tries, 16))
+    return longest * random.uniform(0.5, 1.0)
+
+
+def _fitting(messages: Sequence[Message]) -> Sequence[Message]:
+    """The first ones, as many as a chunk holds; one at least."""
+    size_bytes = 0
+    for number, message in enumerate(messages[:TAKEN_MESSAGES]):
+        size_bytes += message.size_bytes
+        if size_bytes > TAKEN_BYTES and number:
+            return messages[:number]
+    return messages[:TAKEN_MESSAGES]

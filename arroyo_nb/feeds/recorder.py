@@ -1,0 +1,144 @@
+"""Records a feed: its messages, decoded, as the chunks of a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors import TableSpec
+from arroyo_nb.feeds import Feed, Link, Message
+from arroyo_nb.feeds.receiver import Receiver
+from arroyo_nb.formats import FORMATS
+from arroyo_nb.schema import TIMESTAMP, arrow_schema
+from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
+from arroyo_nb.with_options import OptionValue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from arroyo_nb.records import Records
+
+WAIT_S = 0.1
+"""How long a chunk waits for its first message. What comes meanwhile is in it."""
+
+
+class FeedRecorder:
+    """Records a feed; a position is a number of messages and a place of the connection.
+
+    Parameters
+    ----------
+    feed
+        Makes the connections.
+    spec
+        The table, its variables resolved.
+    format_options
+        Those options of the table that its format takes.
+    """
+
+    bounded = False
+    live = True
+
+    def __init__(
+        self, feed: Feed, spec: TableSpec, format_options: Mapping[str, OptionValue]
+    ) -> None:
+        self._feed = feed
+        self._spec = spec
+        self._options = format_options
+        self._drop = spec.options.get("bad_data") == "drop"
+        self._receiver: Receiver | None = None
+
+    @property
+    def link(self) -> Link:
+        """How it is connected now."""
+        return Link() if self._receiver is None else self._receiver.link
+
+    def chunks(self, after: Position | None) -> Iterator[Chunk]:
+        """What has come, as soon as something has; an empty chunk when nothing has.
+
+        Raises
+        ------
+        Unreached
+            When the server of a new run cannot be reached.
+        RunProblem
+            When it refuses, or a record is bad and not dropped.
+        """
+        number, place = (after["messages"], after["place"]) if after else (0, None)
+        reader = self._reader()
+        decoder = reader.decoder()
+        empty = reader.rows(self._records([], 0), decoder).rename_columns(self._names)
+        resumed = after is not None
+        self._receiver = Receiver(self._feed, place, resumed=resumed)
+        with self._receiver as receiver:
+            while True:
+                messages = receiver.take(WAIT_S)
+                if not messages:
+                    yield Chunk(empty, {"messages": number, "place": place})
+                    continue
+                records = self._records(messages, number)
+                number += len(messages)
+                place = messages[-1].place
+                decoded, bad_rows, bad = reader.split_bad(records, decoder)
+                if bad_rows and not self._drop:
+                    from arroyo_nb.codecs.bad_records import refusal
+
+                    raise refusal(next(bad))
+                sample = tuple(islice(bad, KEPT_BAD_ROWS))
+                rows = decoded.rename_columns(self._names)
+                yield Chunk(
+                    rows, {"messages": number, "place": place}, bad_rows, sample
+                )
+                # Whoever asks for the next chunk has this one on disk.
+                receiver.confirm(place)
+
+    def _reader(self) -> Records:
+        from arroyo_nb.records import Records
+
+        spec = self._spec
+        return Records(
+            spec.name,
+            str(spec.options["format"]),
+            spec.record,
+            arrow_schema(spec.physical),
+            self._options,
+            spec.event_time,
+            spec.primary_key,
+            spec.metadata,
+            self._beside,
+            # Times that no window can hold are looked at where the recorder is wrapped
+            # (WindowTimes), as for every tape.
+            windowed=False,
+        )
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        from arroyo_nb.changelog import SEQUENCE, WEIGHT
+
+        updating = FORMATS.get(str(self._spec.options["format"])).updating
+        return (*((WEIGHT, SEQUENCE) if updating else ()), ARRIVAL, TIMESTAMP)
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self._spec.physical.names, *self._beside]
+
+    def _records(self, messages: Sequence[Message], first: int) -> pa.Table:
+        """Messages as a topic would have them: a feed has one partition."""
+        import pyarrow as pa
+
+        from arroyo_nb.records import OFFSET, TIME, VALUE
+
+        instant = pa.timestamp("us", "UTC")
+        arrived = pa.array([m.arrived_us for m in messages], pa.int64()).cast(instant)
+        beside = {
+            key: pa.array([m.beside[at] for m in messages], type_)
+            for at, (key, type_) in enumerate(self._feed.beside.items())
+        }
+        return pa.table(
+            {
+                **beside,
+                VALUE: pa.array([m.payload for m in messages], pa.binary()),
+                TIME: arrived,
+                ARRIVAL: arrived,
+                OFFSET: pa.array(range(first, first + len(messages)), pa.int64()),
+            }
+        )
