@@ -10,7 +10,7 @@ connects, receives, and says after which message a new connection can go on. All
 here, once: waiting for a server that is away, messages that come faster than they are
 read, decoding, and telling what may be missing.
 
-The tape is the write-ahead log: a message is confirmed to a server that waits for that
+The tape is the write-ahead log: a message is acknowledged to a server that waits for it
 when its chunk is on disk, so a run that is killed goes on with what it had not written.
 """
 
@@ -23,16 +23,13 @@ from typing import (
     Any,
     NamedTuple,
     Protocol,
-    TypeAlias,
     runtime_checkable,
 )
 
+from arroyo_nb.tape import Position
+
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Place: TypeAlias = Mapping[str, Any]
-"""Where a connection stands behind a message, as plain JSON values: enough for another
-one to go on there, or to leave out what comes twice."""
 
 
 class Message(NamedTuple):
@@ -44,16 +41,17 @@ class Message(NamedTuple):
         Its bytes.
     arrived_us
         When it was received, in microseconds after the epoch.
-    place
-        Where the connection stands behind it; None: another one cannot go on there.
-    beside
-        What is told beside it, in the order of :attr:`Feed.beside`.
+    position
+        Where the connection stands behind it, for another one to go on there, or to
+        leave out what comes twice; None: it cannot.
+    metadata
+        What is told beside it, in the order of :attr:`Feed.metadata`.
     """
 
     payload: bytes
     arrived_us: int
-    place: Place | None = None
-    beside: tuple[Any, ...] = ()
+    position: Position | None = None
+    metadata: tuple[Any, ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -62,9 +60,9 @@ class Message(NamedTuple):
 
 
 class Connection(Protocol):
-    """One connection to a server; used by one thread, but for :meth:`confirm`."""
+    """One connection to a server; used by one thread, but for :meth:`acknowledge`."""
 
-    goes_on: bool
+    resumes: bool
     """Whether it goes on where the one before it ended. Else messages of the time
     between may be missing."""
 
@@ -85,8 +83,8 @@ class Connection(Protocol):
             When no other one will do better, such as a wrong password: the run fails.
         """
 
-    def confirm(self, place: Place | None) -> None:
-        """All messages up to this place are on disk; called by another thread."""
+    def acknowledge(self, position: Position | None) -> None:
+        """All messages up to this position are on disk; called by another thread."""
 
     def close(self) -> None:
         """End it, within a second."""
@@ -98,17 +96,17 @@ class Feed(Protocol):
     server: str
     """What errors call the server; without passwords."""
 
-    beside: Mapping[str, pa.DataType]
+    metadata: Mapping[str, pa.DataType]
     """What each message is told beside its payload: the keys of METADATA FROM."""
 
-    def connect(self, place: Place | None) -> Connection:
+    def connect(self, position: Position | None) -> Connection:
         """Connect, for ten seconds at most.
 
         Parameters
         ----------
-        place
+        position
             Behind the last message that was received; None: there was none, or none
-            that has a place.
+            that has a position.
 
         Raises
         ------
@@ -118,7 +116,7 @@ class Feed(Protocol):
 
 
 @dataclass(frozen=True)
-class Link:
+class ConnectionStatus:
     """How a feed is connected.
 
     Parameters
@@ -144,9 +142,9 @@ class Link:
 
 
 @runtime_checkable
-class Linked(Protocol):
+class HasConnection(Protocol):
     """A recorder of a feed."""
 
     @property
-    def link(self) -> Link:
+    def connection_status(self) -> ConnectionStatus:
         """How it is connected now."""

@@ -15,7 +15,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.feeds import Connection, Feed, Link, Message, Place
+from arroyo_nb.feeds import Connection, ConnectionStatus, Feed, Message
+from arroyo_nb.tape import Position
 
 BUFFER_MESSAGES, BUFFER_BYTES = 200_000, 64 * 2**20
 """What is received and not yet on the tape, at most."""
@@ -40,7 +41,7 @@ class Receiver:
     ----------
     feed
         Makes the connections.
-    place
+    position
         Where the first one goes on; None: nowhere.
     resumed
         Whether the run went on from an earlier one: it then waits for a server that is
@@ -52,20 +53,20 @@ class Receiver:
     def __init__(
         self,
         feed: Feed,
-        place: Place | None,
+        position: Position | None,
         *,
         resumed: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._feed = feed
-        self._place = place
+        self._position = position
         self._patient = resumed
         self._clock = clock
         self._buffer: list[Message] = []
         self._size_bytes = 0
         self._changed = threading.Condition()
         self._connection: Connection | None = None
-        self._link = Link()
+        self._status = ConnectionStatus()
         self._away_since: float | None = None
         self._failure: BaseException | None = None
         self._stopping = False
@@ -85,12 +86,12 @@ class Receiver:
         self._thread.join(1.0)
 
     @property
-    def link(self) -> Link:
+    def connection_status(self) -> ConnectionStatus:
         """How it is connected now."""
         since, connection = self._away_since, self._connection
         away_s = 0.0 if since is None else self._clock() - since
         lost = connection.lost_messages if connection is not None else 0
-        known = self._link
+        known = self._status
         return replace(known, away_s=away_s, lost_messages=known.lost_messages + lost)
 
     def take(self, timeout_s: float) -> Sequence[Message]:
@@ -112,13 +113,13 @@ class Receiver:
             self._changed.notify_all()
         return taken
 
-    def confirm(self, place: Place | None) -> None:
-        """All messages up to this place are on disk."""
+    def acknowledge(self, position: Position | None) -> None:
+        """All messages up to this position are on disk."""
         if (connection := self._connection) is not None:
             # Whoever is not told sends them again, and they are left out by their
-            # place: a connection that is lost is another one's matter.
+            # position: a connection that is lost is another one's matter.
             with suppress(Unreached, OSError):
-                connection.confirm(place)
+                connection.acknowledge(position)
 
     def _run(self) -> None:
         try:
@@ -146,25 +147,25 @@ class Receiver:
 
     def _receive(self) -> None:
         """Connect, and receive until the connection is lost or the run stops."""
-        connection = self._feed.connect(self._place)
+        connection = self._feed.connect(self._position)
         try:
             self._connected(connection)
             while self._has_room():
                 self._put(connection.receive(_RECEIVE_S))
         finally:
             with self._changed:
-                lost = self._link.lost_messages + connection.lost_messages
-                self._link = replace(self._link, lost_messages=lost)
+                lost = self._status.lost_messages + connection.lost_messages
+                self._status = replace(self._status, lost_messages=lost)
                 self._connection = None
             with suppress(RunProblem, OSError):
                 connection.close()
 
     def _connected(self, connection: Connection) -> None:
         with self._changed:
-            known = self._link
+            known = self._status
             # The first one of a run that was not resumed has nothing before it.
-            missed = self._patient and not connection.goes_on
-            self._link = Link(
+            missed = self._patient and not connection.resumes
+            self._status = ConnectionStatus(
                 connections=known.connections + 1,
                 gaps=known.gaps + missed,
                 lost_messages=known.lost_messages,
@@ -175,7 +176,7 @@ class Receiver:
 
     def _disconnected(self, problem: Unreached) -> None:
         with self._changed:
-            self._link = replace(self._link, why=problem.message)
+            self._status = replace(self._status, why=problem.message)
             if self._away_since is None:
                 self._away_since = self._clock()
 
@@ -196,8 +197,8 @@ class Receiver:
         with self._changed:
             self._buffer.extend(messages)
             self._size_bytes += sum(message.size_bytes for message in messages)
-            if (place := messages[-1].place) is not None:
-                self._place = place
+            if (position := messages[-1].position) is not None:
+                self._position = position
             self._changed.notify_all()
 
     def _wait(self, seconds: float) -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.feeds import Feed, Link, Message
+from arroyo_nb.feeds import ConnectionStatus, Feed, Message
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import TIMESTAMP, arrow_schema
@@ -24,7 +24,7 @@ WAIT_S = 0.1
 
 
 class FeedRecorder:
-    """Records a feed; a position is a number of messages and a place of the connection.
+    """Records a feed; a position is a number of messages, and where the connection is.
 
     Parameters
     ----------
@@ -49,9 +49,13 @@ class FeedRecorder:
         self._receiver: Receiver | None = None
 
     @property
-    def link(self) -> Link:
+    def connection_status(self) -> ConnectionStatus:
         """How it is connected now."""
-        return Link() if self._receiver is None else self._receiver.link
+        return (
+            ConnectionStatus()
+            if self._receiver is None
+            else self._receiver.connection_status
+        )
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """What has come, as soon as something has; an empty chunk when nothing has.
@@ -63,21 +67,23 @@ class FeedRecorder:
         RunProblem
             When it refuses, or a record is bad and not dropped.
         """
-        number, place = (after["messages"], after["place"]) if after else (0, None)
+        number, position = (
+            (after["messages"], after["position"]) if after else (0, None)
+        )
         reader = self._reader()
         decoder = reader.decoder()
         empty = reader.rows(self._records([], 0), decoder).rename_columns(self._names)
         resumed = after is not None
-        self._receiver = Receiver(self._feed, place, resumed=resumed)
+        self._receiver = Receiver(self._feed, position, resumed=resumed)
         with self._receiver as receiver:
             while True:
                 messages = receiver.take(WAIT_S)
                 if not messages:
-                    yield Chunk(empty, {"messages": number, "place": place})
+                    yield Chunk(empty, {"messages": number, "position": position})
                     continue
                 records = self._records(messages, number)
                 number += len(messages)
-                place = messages[-1].place
+                position = messages[-1].position or position
                 decoded, bad_rows, bad = reader.split_bad(records, decoder)
                 if bad_rows and not self._drop:
                     from arroyo_nb.codecs.bad_records import refusal
@@ -86,10 +92,10 @@ class FeedRecorder:
                 sample = tuple(islice(bad, KEPT_BAD_ROWS))
                 rows = decoded.rename_columns(self._names)
                 yield Chunk(
-                    rows, {"messages": number, "place": place}, bad_rows, sample
+                    rows, {"messages": number, "position": position}, bad_rows, sample
                 )
                 # Whoever asks for the next chunk has this one on disk.
-                receiver.confirm(place)
+                receiver.acknowledge(position)
 
     def _reader(self) -> Records:
         from arroyo_nb.records import Records
@@ -130,8 +136,8 @@ class FeedRecorder:
         instant = pa.timestamp("us", "UTC")
         arrived = pa.array([m.arrived_us for m in messages], pa.int64()).cast(instant)
         beside = {
-            key: pa.array([m.beside[at] for m in messages], type_)
-            for at, (key, type_) in enumerate(self._feed.beside.items())
+            key: pa.array([m.metadata[at] for m in messages], type_)
+            for at, (key, type_) in enumerate(self._feed.metadata.items())
         }
         return pa.table(
             {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, Connector, Streaming
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.feeds import Linked
+from arroyo_nb.feeds import HasConnection
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.snapshot import SourceProgress
@@ -415,7 +415,7 @@ def _feed(
             folder, table, stream, windowed=windowed, ends_after=ends_after
         )
     recorder = connector.recorder(spec)
-    linked = recorder if isinstance(recorder, Linked) else None
+    connected = recorder if isinstance(recorder, HasConnection) else None
     if _is_recorded(connector):
         # Its batches are those that the topic gave: what was late is late again.
         pace = replace(pace, merge=False)
@@ -429,7 +429,7 @@ def _feed(
         recorder = WindowTimes(recorder, table.name, drop=drop)
     if pace.clock is Clock.EVENT_TIME:
         recorder = _timed(recorder, table)
-    return TapeReader(folder, table, fitted(recorder, table), pace, linked)
+    return TapeReader(folder, table, fitted(recorder, table), pace, connected)
 
 
 def _is_recorded(connector: Connector) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.engine.paths import spark_pattern
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.feeds import Link, Linked
+from arroyo_nb.feeds import ConnectionStatus, HasConnection
 from arroyo_nb.run.observe.snapshot import SourceProgress, naive
 from arroyo_nb.run.sources.fit_notes import fit_of
 from arroyo_nb.run.sources.reader import (
@@ -53,7 +53,7 @@ class TapeReader:
         Makes its chunks.
     pace
         How fast they are released.
-    linked
+    connected
         What tells how a feed is connected; None: it is none.
     """
 
@@ -63,13 +63,13 @@ class TapeReader:
         table: ConnectorTable,
         recorder: Recorder,
         pace: Pace,
-        linked: Linked | None = None,
+        connected: HasConnection | None = None,
     ) -> None:
         self.key = key
         self.table = table
         self.recorder = recorder
         self._pace = pace
-        self._linked = linked
+        self._connected = connected
         self._folder: Path | None = None
         self._conductor: Conductor | None = None
         self._drained = False
@@ -259,7 +259,8 @@ class TapeReader:
         if self._conductor is None or state is None:
             return None
         newest = self._conductor.max_event_time(chunks)
-        link = self._linked.link if self._linked is not None else Link()
+        feed = self._connected
+        status = feed.connection_status if feed is not None else ConnectionStatus()
         return SourceProgress(
             name=table.name,
             rows=max(0, reach.rows - self.ends_read(chunks)),
@@ -271,9 +272,9 @@ class TapeReader:
             unread=state.chunks > chunks,
             dropped_rows=state.dropped_rows,
             bad=tuple(map(str, state.bad[:SHOWN_BAD_ROWS])),
-            away_s=link.away_s,
-            gaps=link.gaps,
-            lost_messages=link.lost_messages,
+            away_s=status.away_s,
+            gaps=status.gaps,
+            lost_messages=status.lost_messages,
         )
 
 

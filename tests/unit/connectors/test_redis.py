@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.feeds.connectors.redis import CONNECTOR
 from arroyo_nb.errors import Unreached
+from arroyo_nb.feeds.connectors.redis import CONNECTOR
 from arroyo_nb.schema import TEXT, Field, Schema
 
 
