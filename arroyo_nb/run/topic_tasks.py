@@ -133,7 +133,8 @@ class TopicTasks:
             with ``.tape`` or has a slash. A tape is there once all rows are on it.
         rows
             A DataFrame of pandas, pyarrow, Polars or Spark, or any iterable, also one
-            without end: of mappings, of tuples, or of texts and bytes, which are
+            without end: of mappings, of tuples, of objects of a class of events
+            (:mod:`arroyo_nb.events`), or of texts and bytes, which are
             sent as they are, also to a table: so come bad records to test with.
         rate
             How many rows a second; None: as fast as they come and are taken.
