@@ -33,7 +33,12 @@ from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.signature import ScalarFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
-from arroyo_nb.plan.expressions.functions import called, calls_udf, drawn
+from arroyo_nb.plan.expressions.functions import (
+    called,
+    calls_udf,
+    has_udf,
+    is_computed_once,
+)
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
@@ -49,7 +54,6 @@ from arroyo_nb.schema import (
     quoted_text,
     spark_type,
 )
-from arroyo_nb.sql.syntax_tree import parts_of
 
 
 @dataclass(frozen=True)
@@ -262,12 +266,13 @@ def _cast(node: exp.Cast, write: Write) -> str:
 
 def _case(node: exp.Case, write: Write) -> str:
     arms, default = node.args["ifs"], node.args.get("default")
-    guards = any(map(calls_udf, parts_of(node)))
+    guards = has_udf(node)
     text, others = "", write
     for arm in arms:
         condition = _short(others, arm.this)(arm.this)
-        # What is drawn twice is not the same twice: no condition that is may be one.
-        fixed = guards and not any(map(drawn, parts_of(arm.this)))
+        # A condition is written again into later arms: one that must be computed once
+        # for a row cannot be.
+        fixed = guards and not is_computed_once(arm.this)
         value = others.where(condition) if fixed else others
         text += f" WHEN {condition} THEN {value(arm.args['true'])}"
         if fixed:
@@ -284,13 +289,9 @@ then, and so they would double from arm to arm."""
 def _short(write: Write, part: exp.Expr) -> Write:
     """What writes a condition: behind many others its functions are called for every
     row."""
-    if len(write.only_where) <= _LONGEST_GUARD or not _has_udf(part):
+    if len(write.only_where) <= _LONGEST_GUARD or not has_udf(part):
         return write
     return replace(write, only_where="")
-
-
-def _has_udf(part: exp.Expr) -> bool:
-    return any(map(calls_udf, parts_of(part)))
 
 
 def _between(node: exp.Between, write: Write) -> str:
@@ -364,15 +365,15 @@ def _arguments(
 ) -> list[Argument]:
     given = node.expressions
     guards = function.only_where
-    if guards is None or not _has_udf(node):
+    if guards is None or not has_udf(node):
         return [_argument(a, write) for a in given]
     made: list[Argument] = []
     for place, argument in enumerate(given):
         before = given[:place]
         # What is computed once only cannot be in a condition beside it.
-        fixed = not any(drawn(part) for a in before for part in parts_of(a))
+        fixed = not any(map(is_computed_once, before))
         condition = guards([one.sql for one in made]) if fixed else ""
-        if len(condition) > _LONGEST_GUARD and any(map(_has_udf, before)):
+        if len(condition) > _LONGEST_GUARD and any(map(has_udf, before)):
             condition = ""
         made.append(_argument(argument, write.where(condition)))
     return made

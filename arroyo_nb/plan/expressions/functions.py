@@ -26,6 +26,7 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.plan.expressions.window_calls import WINDOWS
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp, Type
+from arroyo_nb.sql.syntax_tree import parts_of
 
 UNSUPPORTED_FUNCTIONS = {
     **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
@@ -93,7 +94,17 @@ def volatile(part: exp.Expr) -> str:
     return "" if function is None else function.volatile
 
 
-def drawn(part: exp.Expr) -> bool:
+def has_udf(expression: exp.Expr) -> bool:
+    """Whether a bound expression calls a UDF anywhere."""
+    return any(map(calls_udf, parts_of(expression)))
+
+
+def is_computed_once(expression: exp.Expr) -> bool:
+    """Whether a bound expression must not be computed twice for a row."""
+    return any(map(called_once, parts_of(expression)))
+
+
+def called_once(part: exp.Expr) -> bool:
     """Whether a bound call is to be made once for a row: made again it may give another
     value, or ask a server again."""
     user = part.meta.get(USER_FUNCTION) if isinstance(part, exp.Anonymous) else None

@@ -15,7 +15,7 @@ from sqlglot import exp
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.functions.aggregates import AggregateFunction, aggregate
 from arroyo_nb.plan.expressions import window_calls
-from arroyo_nb.plan.expressions.functions import calls_udf, drawn
+from arroyo_nb.plan.expressions.functions import has_udf, is_computed_once
 from arroyo_nb.plan.expressions.predicates import case
 from arroyo_nb.plan.expressions.typing import (
     cast,
@@ -156,9 +156,9 @@ def measure(name: str, node: exp.Expr) -> Measure:
 
 def _only_where(where: exp.Expr | None, part: exp.Expr) -> exp.Expr:
     """What is aggregated, with its UDFs called for the rows that count alone."""
-    if where is None or not any(map(calls_udf, parts_of(part))):
+    if where is None or not has_udf(part):
         return part
-    if any(map(drawn, parts_of(where))):  # drawn twice it is not the same twice
+    if is_computed_once(where):
         return part
     return case([where.copy()], [part], None)
 
