@@ -31,6 +31,8 @@ from arroyo_nb.tape import Position
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from arroyo_nb.connectors import TableSpec
+
 
 class Message(NamedTuple):
     """What a server sent.
@@ -139,6 +141,25 @@ class ConnectionStatus:
     gaps: int = 0
     lost_messages: int = 0
     why: str = field(default="")
+
+
+@runtime_checkable
+class ReadsFeed(Protocol):
+    """A connector whose sources are feeds."""
+
+    def feed(self, spec: TableSpec) -> Feed:
+        """How the messages of a source are received.
+
+        Parameters
+        ----------
+        spec
+            The table, its variables resolved.
+
+        Raises
+        ------
+        RunProblem
+            When a package is missing, or an option cannot be used.
+        """
 
 
 @runtime_checkable

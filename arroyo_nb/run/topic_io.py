@@ -6,17 +6,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.engine.jars import Tell
+from arroyo_nb.engine.jars import Check, Tell
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.feeds.recording import feed_records, feed_table
 from arroyo_nb.kafka.emit.rows import incoming
 from arroyo_nb.kafka.emit.targets import EmitOptions, Names
-from arroyo_nb.kafka.recording import Recording, RecordingLimits, TopicRecorder
+from arroyo_nb.kafka.recording import topic_records
 from arroyo_nb.run.emission import Emission, EmissionPace
 from arroyo_nb.run.interrupts import Interrupted, defer_interrupts
 from arroyo_nb.run.option_values import duration
+from arroyo_nb.run.recording import Recording, RecordingLimits, TapeRecording
 from arroyo_nb.tape.redaction import Redactor
+
+if TYPE_CHECKING:
+    from arroyo_nb.catalog import ConnectorTable
+    from arroyo_nb.tape.records import ArrivedRecord
 
 BEGINNINGS = (None, "latest", "earliest")
 
@@ -44,9 +50,9 @@ def record(
         raise RunProblem(f"begin is neither 'latest' nor 'earliest': '{begin}'")
     fields = Redactor(redact) if redact else None
     with defer_interrupts() as interrupts:
-        table, stream = names.source(topic, begin, interrupts.check)
-        recorder = TopicRecorder(stream, path, limits, fields)
-        made = recorder.record(tell=tell, check=interrupts.check, table=table)
+        table, arrivals = _arrivals(names, topic, begin, interrupts.check)
+        recording = TapeRecording(topic, arrivals, path, limits, fields)
+        made = recording.record(tell=tell, check=interrupts.check, table=table)
     if isinstance(made.error, KeyboardInterrupt):
         raise Interrupted(f"stopped by interrupt; recorded {made}")
     if isinstance(problem := made.error, ArroyoError):
@@ -54,6 +60,26 @@ def record(
     if problem is not None:
         raise RunProblem(f"{problem}; recorded {made}")
     return made
+
+
+def _arrivals(
+    names: Names, target: str, begin: str | None, check: Check
+) -> tuple[ConnectorTable | None, Iterator[ArrivedRecord]]:
+    """The records of a topic or of a feed, and its table where it has one."""
+    if (table := feed_table(names.tables, target)) is None:
+        declared, stream = names.source(target, begin, check)
+        return declared, topic_records(stream)
+    if begin is not None:
+        raise RunProblem(
+            f"'{target}' is a feed: it is recorded from now on",
+            hint="leave begin out",
+        )
+    if table.spec.metadata:
+        raise RunProblem(
+            f"'{target}' has a METADATA column, which a tape of a feed does not keep",
+            hint="record a table without it",
+        )
+    return table, feed_records(table)
 
 
 def limits(stop_after: str | timedelta, most: int) -> RecordingLimits:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from arroyo_nb.engine.jars import Tell
     from arroyo_nb.kafka.emit.targets import Names
     from arroyo_nb.kafka.local import LocalBroker
-    from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.run.emission import Emission
+    from arroyo_nb.run.recording import Recording
 
 
 class TopicTasks:

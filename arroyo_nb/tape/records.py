@@ -112,6 +112,14 @@ class TapeRecord(NamedTuple):
         return len(self.key or b"") + len(self.value or b"") + beside
 
 
+class ArrivedRecord(NamedTuple):
+    """A record and when it arrived, in microseconds after the epoch; without a record:
+    nothing had come by then. None: when that is says nothing of the stream."""
+
+    record: TapeRecord | None
+    arrival_us: int | None
+
+
 RESERVE_BYTES = 64 * 2**10
 """What is set aside on the disk while a tape is written: where it is full, this much is
 left to end the tape well."""
@@ -119,6 +127,10 @@ left to end the tape well."""
 
 class Unwritten(RunProblem):
     """That a tape cannot be written on; what it has is whole."""
+
+
+class Unreadable(RunProblem):
+    """That no more records will come; those that came are kept."""
 
 
 class RecordWriter:
