@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.functions.user_defined import UserFunction
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     # The extension loads a catalog, and no plug-in before a cell asks for one.
     from arroyo_nb.connectors import Direction, TableSpec
+    from arroyo_nb.functions.user_defined import UserFunction
 
 DEFAULT_DELAY = timedelta(seconds=1)
 """What the watermark subtracts where no WATERMARK is declared."""

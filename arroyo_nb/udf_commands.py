@@ -9,7 +9,6 @@ from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import ScriptText
 from arroyo_nb.udfs import registry
-from arroyo_nb.udfs.definition import NOT_DEFINED
 from arroyo_nb.udfs.languages import PYTHON, read_definitions
 
 if TYPE_CHECKING:
@@ -99,6 +98,9 @@ class UdfCommands:
         return listing(COLUMNS, rows, nothing="no function yet: define one with @udf")
 
     def _defined(self, udf: Udf, before: Udf | None) -> None:
+        # Whoever only loads the extension needs no table of functions.
+        from arroyo_nb.udfs.definition import NOT_DEFINED
+
         if udf.not_portable.endswith(NOT_DEFINED):
             self._say(f"{udf.name}: {udf.not_portable}")
         if before is None or before.version == udf.version:

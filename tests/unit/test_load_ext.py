@@ -18,7 +18,10 @@ from typing import Any
 MOST_MS = 200
 """The target is 60 on a quiet machine, which benchmarks.startup measures. This is what
 a busy one may take, and less than importing one of the heavy ones takes there."""
-HEAVY = ("pyspark", "pandas", "altair", "anywidget", "sqlglot", "pyarrow", "numpy")
+HEAVY = (
+    *("pyspark", "pandas", "altair", "anywidget", "sqlglot", "pyarrow", "numpy"),
+    *("arroyo_nb.functions", "arroyo_nb.changelog"),
+)
 
 PRELUDE = f"""
 import json, os, sys, time
