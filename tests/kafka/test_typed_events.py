@@ -66,7 +66,7 @@ def declared(new_topic):
         Trip,
         "trips",
         connector="kafka",
-        bootstrap_servers=made.servers,
+        bootstrap_servers=made.broker.bootstrap_servers,
         topic=made.name,
         type="source",
         format="json",
