@@ -155,7 +155,7 @@ class EventType:
         return name
 
     def batches(
-        self, events: Iterable[Any], rows: int = ROWS, first: int = 0
+        self, events: Iterable[Any], rows: int = ROWS
     ) -> Iterator[pa.RecordBatch]:
         """Events as batches of Arrow.
 
@@ -165,8 +165,6 @@ class EventType:
             Objects of the class.
         rows
             Events of a batch; the last one may have less.
-        first
-            The number of the first one, for errors.
 
         Raises
         ------
@@ -174,28 +172,38 @@ class EventType:
             For the first event that is none, with its number, from 0, and the
             attribute.
         """
-        source = iter(events)
+        source, first = iter(events), 0
         while chunk := list(islice(source, rows)):
             yield self._batch(chunk, first)
             first += len(chunk)
 
     def _batch(self, events: Sequence[Any], first: int) -> pa.RecordBatch:
         try:
-            columns = self.record.columns(events)
+            return self._record_batch(events)
         except Misfit as misfit:
             raise DataProblem(
                 f"events[{first + misfit.at}]{misfit.path}: {misfit.reason}"
             ) from None
+
+    def _record_batch(self, events: Sequence[Any]) -> pa.RecordBatch:
+        columns = self.record.columns(events)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def mappings(
-        self, events: Iterable[Any], first: int = 0
-    ) -> Iterator[dict[str, Any]]:
-        """Events as the rows of a table that :meth:`create_table` declares; parameters
-        and errors as of :meth:`batches`."""
-        declared = arrow_schema(self.declared)
-        for batch in self.batches(events, first=first):
-            yield from batch.cast(declared).to_pylist()
+    def mappings(self, events: Sequence[Any]) -> list[dict[str, Any]]:
+        """Events as the rows of a table that :meth:`create_table` declares.
+
+        Raises
+        ------
+        DataProblem
+            For the first value that is not of its type, with its attribute.
+        """
+        try:
+            batch = self._record_batch(events)
+        except Misfit as misfit:
+            place = f"{self.cls.__name__}{misfit.path}"
+            raise DataProblem(f"{place}: {misfit.reason}") from None
+        rows: list[dict[str, Any]] = batch.cast(arrow_schema(self.declared)).to_pylist()
+        return rows
 
     def objects(self, rows: pa.Table | pa.RecordBatch) -> Iterator[Any]:
         """Rows as objects of the class; columns that it has no attribute for are left

@@ -108,7 +108,9 @@ class Plain:
             try:
                 arrow_values([value], self._arrow)
             except UNFIT as own:
-                return Misfit(at, "", f"{_shown(value)} is no {self.written}: {own}")
+                # Of a value of another class Arrow only says so once more.
+                why = "" if isinstance(own, TypeError) else _range_text(own)
+                return Misfit(at, "", f"{_shown(value)} is no {self.written}{why}")
         return Misfit(0, "", str(error))
 
 
@@ -522,6 +524,11 @@ def _refuse_texts(lists: Sequence[Any]) -> None:
 
 
 _LONGEST = 80
+
+
+def _range_text(error: Exception) -> str:
+    text = str(error)
+    return "" if text.startswith("Could not convert") else f": {text}"
 
 
 def _shown(value: Any) -> str:

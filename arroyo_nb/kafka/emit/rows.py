@@ -62,7 +62,6 @@ class RowRecords:
         self._key = key
         self._timestamp = timestamp
         self._declared = declared
-        self._seen = 0
 
     def __call__(self, rows: Sequence[Any]) -> list[RowRecord]:
         """The records of some rows; texts and bytes are values already.
@@ -95,15 +94,13 @@ class RowRecords:
     def _mappings(self, rows: Sequence[Any]) -> Sequence[Any]:
         """Typed events as mappings: those of one class that stand together at once."""
         if not any(map(is_event_class, set(map(type, rows)))):
-            self._seen += len(rows)
             return rows
         made: list[Any] = []
         for cls, some in groupby(rows, type):
             if not is_event_class(cls):
                 made += some
                 continue
-            made += event_type(cls).mappings(some, self._seen + len(made))
-        self._seen += len(rows)
+            made += event_type(cls).mappings([*some])
         return made
 
     def _named(self, row: Any) -> Any:

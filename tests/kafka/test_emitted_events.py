@@ -95,7 +95,7 @@ def test_a_wrong_event_is_named_before_it_is_sent(declared, session):
     trips = [trip(number) for number in range(5)]
     trips[3].stops.append(Stop("Bergen", "ten"))
     trips[3].stops[:] = trips[3].stops[-1:]
-    told = r"events\[3\]\.stops\[0\]\.minutes: 'ten' is no int"
+    told = r"row 4: Trip\.stops\[0\]\.minutes: 'ten' is no int$"
     with pytest.raises(ArroyoError, match=told):
         session.emit("trips", trips)
 
