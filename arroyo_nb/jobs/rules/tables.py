@@ -82,7 +82,7 @@ def relative_path(job: LintedJob) -> Iterator[Hit]:
     reference to the environment, as in `path = '{{ DATA }}/trips.json'`.
     """
     for table in job.tables:
-        for name in sorted(holding(table.connector, (Holds.PATH,))):
+        for name in sorted(holding(table.connector, (Holds.PATH,), table.format)):
             path = str(table.spec.options.get(name, ""))
             begins = REFERENCE.match(path) or "://" in path
             if path and not begins and not PurePath(path).is_absolute():
