@@ -117,7 +117,7 @@ def test_a_schema_of_another_kind_is_refused(registry):
 
 def test_a_schema_that_does_not_compile_is_refused(registry):
     registry(**{"flights-value": Registered(9, "PROTOBUF", "message {")})
-    with pytest.raises(CatalogProblem, match="the table 't': .*schema.proto:1:9"):
+    with pytest.raises(CatalogProblem, match=r"the table 't': .*schema\.proto:1:9"):
         FORMAT.worker_options("t", OPTIONS)
 
 
@@ -134,7 +134,7 @@ def test_an_import_leads_out_of_no_folder(registry, name):
 
 def test_a_registry_must_be_named(registry):
     registry()
-    with pytest.raises(RunProblem, match="'schema_registry.endpoint' not set of the"):
+    with pytest.raises(RunProblem, match=r"'schema_registry\.endpoint' not set of"):
         FORMAT.worker_options("t", OPTIONS)
     ((option, problem),) = FORMAT.payload_option_problems(OPTIONS)
     assert option == REGISTRY
