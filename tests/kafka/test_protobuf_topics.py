@@ -19,7 +19,8 @@ enum Kind { NONE = 0; BUS = 2; }
 message Stop { string name = 1; optional double km = 2; }
 message Trip {
   int64 id = 1; Kind kind = 2; google.protobuf.Timestamp at = 3;
-  repeated Stop stops = 4; uint64 big = 5; map<string, int32> counts = 6; optional bool open = 7;
+  repeated Stop stops = 4; uint64 big = 5;
+  map<string, int32> counts = 6; optional bool open = 7;
 }
 """
 COLUMNS = """id BIGINT, kind TEXT, at TIMESTAMP, stops STRUCT<name TEXT, km DOUBLE>[],
