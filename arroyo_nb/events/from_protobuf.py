@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from google.protobuf.message import Message
 
-from arroyo_nb.formats.protobuf.fields import record_of as record_of
+from arroyo_nb.codecs.protobuf_fields import record_of as record_of
 
 
 def is_message_class(cls: object) -> bool:

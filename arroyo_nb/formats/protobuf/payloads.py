@@ -15,10 +15,10 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from arroyo_nb.codecs.protobuf_fields import record_of_columns
 from arroyo_nb.codecs.shapes import Misfit, Record
 from arroyo_nb.formats import DecodedPayloads
 from arroyo_nb.formats.protobuf.descriptors import MessageSchema
-from arroyo_nb.formats.protobuf.fields import record_of_columns
 from arroyo_nb.schema import Schema, arrow_schema
 
 

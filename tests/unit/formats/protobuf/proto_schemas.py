@@ -14,10 +14,10 @@ from google.protobuf.descriptor_pb2 import (
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
 
+from arroyo_nb.codecs.protobuf_fields import usual_type
 from arroyo_nb.formats import framed, payload_format
 from arroyo_nb.formats.protobuf.compile import compiled_texts
 from arroyo_nb.formats.protobuf.descriptors import message_schema
-from arroyo_nb.formats.protobuf.fields import usual_type
 from arroyo_nb.schema import Field, Schema
 
 HEAD = 'syntax = "proto3"; package t;\n'

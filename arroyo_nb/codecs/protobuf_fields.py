@@ -24,6 +24,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from arroyo_nb.codecs.protobuf_times import DURATION, TIMESTAMP, Instants
 from arroyo_nb.codecs.shapes import (
     TEXTS,
     Converted,
@@ -36,7 +37,6 @@ from arroyo_nb.codecs.shapes import (
     Shape,
 )
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.formats.protobuf.times import DURATION, TIMESTAMP, Instants
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     BIGINT,
