@@ -34,7 +34,7 @@ from arroyo_nb.tape import (
     outside_windows,
     shown_text,
 )
-from arroyo_nb.tape.fit import SEEN, columns_seen
+from arroyo_nb.tape.fit import SEEN, UNKNOWN_FIELDS, columns_seen
 from arroyo_nb.with_options import OptionValue
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
@@ -65,12 +65,15 @@ class DecodedRows(NamedTuple):
         Their event times.
     bad
         The other records, with the reason.
+    unknown
+        How many had fields that the schema of their reader does not know.
     """
 
     rows: pa.Table
     numbers: pa.Array
     times: pa.Array
     bad: Sequence[tuple[int, str]]
+    unknown: int
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,7 @@ class Records:
         # One comparison for the batch: nearly always every time is in range.
         in_range = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
         if pc.all(in_range, min_count=0).as_py():
-            return DecodedRows(rows, numbers, times, decoded.bad)
+            return DecodedRows(rows, numbers, times, decoded.bad, decoded.unknown)
         others = pc.invert(in_range)
         wrong = zip(
             numbers.filter(others).to_pylist(),
@@ -177,6 +180,7 @@ class Records:
             times.filter(in_range),
             # A record of several rows is bad once, by the last of its times.
             (*decoded.bad, *dict(wrong).items()),
+            decoded.unknown,
         )
 
     def _rows(self, records: pa.Table, decoded: DecodedRows) -> pa.Table:
@@ -188,6 +192,8 @@ class Records:
                 column = decoded.rows[field.name]
             columns.append(column.cast(field.type))
         seen = columns_seen(columns) if SEEN in self.beside else 0
+        if decoded.unknown:
+            seen |= UNKNOWN_FIELDS
         columns += (self._beside(name, records, decoded, seen) for name in self.beside)
         return pa.table(columns, names=list(self.names))
 

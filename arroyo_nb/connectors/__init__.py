@@ -385,9 +385,13 @@ def stores_of_arroyo() -> tuple[str, ...]:
     )
 
 
-def holding(connector: str, content: Container[Holds | None]) -> frozenset[str]:
-    """The options of a connector whose values are such."""
+def holding(
+    connector: str, content: Container[Holds | None], format_: str | None = None
+) -> frozenset[str]:
+    """The options of a connector, and of a format, whose values are such."""
     options = CONNECTORS.get(connector).info.options
+    if format_ in FORMATS.names:
+        options = (*options, *FORMATS.get(str(format_)).options)
     return frozenset(option.name for option in options if option.holds in content)
 
 
@@ -434,3 +438,19 @@ def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     if Framing.MESSAGES not in connector.info.framings:
         return options
     return (*options, *payload_format(name).payload_options)
+
+
+def reader_options(connector: Connector, spec: TableSpec) -> dict[str, OptionValue]:
+    """Those options of a table by which a worker reads its records: no secret of the
+    connector is among them, and what files and servers say of them is.
+
+    Raises
+    ------
+    ArroyoError
+        When a file or a server that has the schema of the records cannot be read.
+    """
+    name = str(spec.options["format"])
+    wanted = {option.name for option in format_options(connector, name)}
+    kept = {option: v for option, v in spec.options.items() if option in wanted}
+    found = spec if spec.declared is not None else spec.resolved()
+    return {**kept, **FORMATS.get(name).worker_options(spec.name, found.options)}

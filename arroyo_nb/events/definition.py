@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from arroyo_nb.codecs.shapes import Misfit, Record
 from arroyo_nb.errors import CatalogProblem, DataProblem
 from arroyo_nb.events import from_annotations, from_protobuf
 from arroyo_nb.events.from_protobuf import is_message_class
-from arroyo_nb.events.shapes import Misfit, Record
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (

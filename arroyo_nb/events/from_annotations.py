@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.events.shapes import (
+from arroyo_nb.codecs.shapes import (
     TEXTS,
     Choice,
     Converted,
@@ -27,6 +26,7 @@ from arroyo_nb.events.shapes import (
     Repeated,
     Shape,
 )
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats.json.payload_writer import json_text
 from arroyo_nb.schema import (
     BIGINT,

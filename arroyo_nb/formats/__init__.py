@@ -27,6 +27,7 @@ from arroyo_nb.formats._files import Reading as Reading
 from arroyo_nb.formats._files import partition_key as partition_key
 from arroyo_nb.formats._framing import FRAMING as FRAMING
 from arroyo_nb.formats._framing import FRAMING_OPTIONS as FRAMING_OPTIONS
+from arroyo_nb.formats._framing import FRAMINGS as FRAMINGS
 from arroyo_nb.formats._framing import MAX_LENGTH as MAX_LENGTH
 from arroyo_nb.formats._framing import NEWLINE as NEWLINE
 from arroyo_nb.formats._framing import framed as framed
@@ -36,6 +37,8 @@ from arroyo_nb.tape import BadRow
 from arroyo_nb.with_options import Option, OptionValue
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
     from pyspark.sql import Column
 
@@ -104,11 +107,14 @@ class DecodedPayloads:
         Which payload each row is of, counted from 0; ascending.
     bad
         Every payload that could not be read, with the reason.
+    unknown
+        How many payloads had fields that the schema of their reader does not know.
     """
 
     rows: pa.Table
     numbers: pa.Array
     bad: tuple[tuple[int, str], ...] = ()
+    unknown: int = 0
 
 
 class PayloadDecoder(Protocol):
@@ -137,6 +143,8 @@ class Format(Protocol):
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
+    refused_by_arroyo: str
+    """What Arroyo says of it in a CREATE TABLE; empty: it takes it."""
 
     elsewhere: Mapping[str, str]
     """Formats of other systems that are not read here, and how to come from them to
@@ -148,6 +156,29 @@ class Format(Protocol):
         """What is wrong with the columns of a record, if they cannot be those of this
         format, behind the option that asks for others."""
 
+    def paths(self, options: Mapping[str, OptionValue]) -> Iterable[tuple[str, Path]]:
+        """The files and folders of this machine that are read to know how a record is
+        written, each with the option that names it."""
+
+    def worker_options(
+        self, table: str, options: Mapping[str, OptionValue]
+    ) -> Mapping[str, OptionValue]:
+        """What files of this machine and servers say, as options for readers and
+        writers in workers, which have neither; asked for where a run starts.
+
+        Parameters
+        ----------
+        table
+            The table's name, for errors.
+        options
+            All options of the table, the variables resolved.
+
+        Raises
+        ------
+        ArroyoError
+            When it cannot be had.
+        """
+
 
 class FormatBase:
     """A format of rows without options; its payloads have nothing around them."""
@@ -157,7 +188,23 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    refused_by_arroyo = ""
     elsewhere: Mapping[str, str] = MappingProxyType({})
+
+    def paths(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Iterable[tuple[str, Path]]:
+        """None: such a format needs no file."""
+        return ()
+
+    def worker_options(
+        self,
+        table: str,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Mapping[str, OptionValue]:
+        """Nothing: the options of such a format say all."""
+        return {}
 
     def column_problem(
         self,
@@ -355,7 +402,7 @@ ANY_TEXT = "raw_string"
 FORMATS: Registry[Format] = Registry("format", (__name__,), "FORMAT")
 
 
-NOT_YET = frozenset(("avro", "protobuf"))
+NOT_YET = frozenset(("avro",))
 """Formats that Arroyo has, and that are no plug-in here yet."""
 
 
@@ -394,6 +441,16 @@ def reads_fields(name: str | None) -> bool:
     return name in FORMATS.names and FORMATS.get(str(name)).by_name
 
 
+def refused_format(name: str | None) -> str:
+    """What Arroyo says of a format in a CREATE TABLE; empty: it takes it, or nobody
+    knows it.
+
+    >>> refused_format("json")
+    ''
+    """
+    return FORMATS.get(str(name)).refused_by_arroyo if name in FORMATS.names else ""
+
+
 def line_format(name: str) -> LineFormat:
     """A format whose records are lines: one of those that the planner let through."""
     return cast(LineFormat, FORMATS.get(name))
@@ -419,6 +476,13 @@ def column_problem(
     name = str(options.get("format", ""))
     known = name in FORMATS.names
     return FORMATS.get(name).column_problem(schema, options) if known else None
+
+
+def schema_paths(options: Mapping[str, OptionValue]) -> list[tuple[str, Path]]:
+    """The files and folders that say how the records of a table are written, each with
+    the option that names it."""
+    name = str(options.get("format", ""))
+    return [*FORMATS.get(name).paths(options)] if name in FORMATS.names else []
 
 
 def payload_format(name: str) -> PayloadFormat:

@@ -344,6 +344,7 @@ def topic_writer(
         raise deleted_topic(topic, spec.name)
     _check_resume(spec, notes)
     cluster = cluster_of(spec, access, "write to", ask_s=PATIENT_S)
+    spec = _with_schema(spec)
     manifest = SinkManifest.noted(notes, described, cluster.ends)
     # A topic that was deleted and created again has the same name and another id.
     if manifest.topic_id != described.topic_id:
@@ -409,6 +410,14 @@ def _sender(spec: TableSpec, access: Access) -> Sender | None:
         # Each batch has one of its own.
         transaction=Transaction("arroyo", 0) if is_exact else None,
     )
+
+
+def _with_schema(spec: TableSpec) -> TableSpec:
+    """The table with what files and servers say of its records, read once for all
+    batches."""
+    format_ = payload_format(str(spec.options["format"]))
+    found = format_.worker_options(spec.name, spec.options)
+    return replace(spec, options={**spec.options, **found}) if found else spec
 
 
 def _envelope(spec: TableSpec) -> Envelope:

@@ -9,6 +9,7 @@ from arroyo_nb.allowed_roots import Roots
 from arroyo_nb.catalog import ConnectorTable, LookupTable, Relation
 from arroyo_nb.connectors import CONNECTORS, OnDisk
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.formats import schema_paths
 from arroyo_nb.frames import FRAME
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.expressions.scope import ErrorCollector
@@ -77,10 +78,13 @@ def _outside(
 ) -> Iterator[tuple[str, ArroyoError]]:
     """What is wrong with the paths of a table that is used there, by the option."""
     connector = CONNECTORS.get(table.connector)
-    if not isinstance(connector, OnDisk):
+    names_files = bool(schema_paths(table.spec.options))
+    if not names_files and not isinstance(connector, OnDisk):
         return
     try:
-        paths = [*connector.paths(table.spec.resolved(span))]
+        spec = table.spec.resolved(span)
+        paths = [*connector.paths(spec)] if isinstance(connector, OnDisk) else []
+        paths += schema_paths(spec.options)
     except ArroyoError as problem:  # a variable that is not set, an address
         problem.span = problem.span or span
         yield "", problem

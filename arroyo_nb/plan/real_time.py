@@ -82,7 +82,7 @@ def _of_source(source: Source) -> Iterator[str]:
         yield f"'{table.name}' is not a topic"
         return
     if FRAMING.name in spec.options:
-        yield f"the messages of '{table.name}' are split into lines in Python"
+        yield f"the messages of '{table.name}' are split in Python"
         return
     format_ = payload_format(str(table.format))
     decoder = format_.sql_decoder(spec.record, spec.options, spec.event_time)

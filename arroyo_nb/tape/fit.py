@@ -7,6 +7,7 @@ it is known whether it ever had a value, and a time that is likely.
 What is known is a number, so that Spark can put the batches of its tasks together::
 
     bit 2n: column n had a value    bit 2n + 1: it had another time than of January 1970
+    bit 62: a record had fields that the schema of its reader does not know
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ SEEN = "_seen"
 
 MOST_COLUMNS = 31
 """Of so many columns it is known: the numbers have 63 bits."""
+
+UNKNOWN_FIELDS = 1 << 2 * MOST_COLUMNS
+"""The bit of records with fields that the schema of their reader does not know."""
 
 ENOUGH_ROWS = 10
 """Fewer rows say nothing about the next one."""
@@ -68,6 +72,11 @@ class Fit:
                 and not self._has(2 * n + 1)
             ),
         )
+
+    @property
+    def has_unknown_fields(self) -> bool:
+        """Whether a record had fields that the schema of its reader does not know."""
+        return bool(self.seen & UNKNOWN_FIELDS)
 
     def _has(self, bit: int) -> bool:
         return bool(self.seen >> bit & 1)

@@ -42,6 +42,8 @@ FORMAT_EXCEPTIONS = {
     ("engine/warm.py", "json"),
     ("jobs/runner/log.py", "json"),
     ("jobs/targets/kubernetes.py", "json"),
+    # A package of Python.
+    ("jobs/targets/_cluster.py", "protobuf"),
 }
 
 TARGET_EXCEPTIONS = {

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, holding
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
 from arroyo_nb.plan.nodes import is_updating
@@ -82,7 +83,7 @@ def relative_path(job: LintedJob) -> Iterator[Hit]:
     reference to the environment, as in `path = '{{ DATA }}/trips.json'`.
     """
     for table in job.tables:
-        for name in sorted(holding(table.connector, (Holds.PATH,))):
+        for name in sorted(_path_options(table)):
             path = str(table.spec.options.get(name, ""))
             begins = REFERENCE.match(path) or "://" in path
             if path and not begins and not PurePath(path).is_absolute():
@@ -90,6 +91,12 @@ def relative_path(job: LintedJob) -> Iterator[Hit]:
                     f"the path of '{table.name}' is relative: '{path}'",
                     job.option(table, name),
                 )
+
+
+def _path_options(table: ConnectorTable | LookupTable) -> frozenset[str]:
+    """The options that name a file or a folder."""
+    format_ = str(table.spec.options.get("format"))
+    return holding(table.connector, (Holds.PATH,), format_)
 
 
 def no_sink(job: LintedJob) -> Iterator[Hit]:

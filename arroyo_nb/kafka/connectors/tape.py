@@ -21,7 +21,7 @@ from arroyo_nb.connectors import (
     Direction,
     SourceOnly,
     TableSpec,
-    format_options,
+    reader_options,
 )
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.file_errors import refusals
@@ -185,13 +185,12 @@ class TapeRecorder:
 
         spec, format_ = self._spec, str(self._spec.options["format"])
         told = (WEIGHT, SEQUENCE) if FORMATS.get(format_).updating else ()
-        wanted = {option.name for option in format_options(CONNECTOR, format_)}
         return Records(
             self._tape.topic,
             format_,
             spec.record,
             arrow_schema(spec.physical),
-            {name: value for name, value in spec.options.items() if name in wanted},
+            reader_options(CONNECTOR, spec),
             spec.event_time,
             spec.primary_key,
             {name: _BESIDE[key] for name, key in spec.metadata.items()},

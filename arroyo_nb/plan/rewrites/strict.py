@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import stores_of_arroyo
+from arroyo_nb.formats import refused_format
 from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
     SessionWindow,
     Sink,
+    Source,
     Union,
     UpdatingAggregate,
     UpdatingJoin,
@@ -48,6 +51,10 @@ def refused_by_arroyo(
 
 def _message(node: Node) -> str | None:
     match node:
+        case Source(table=table) | Sink(table=ConnectorTable() as table) if (
+            said := refused_format(table.format)
+        ):
+            return said
         case WindowAggregate():
             return uneven_hop(node.assign)
         case UpdatingAggregate() if node.input.window is not None:

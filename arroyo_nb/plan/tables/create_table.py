@@ -22,6 +22,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import (
     FORMATS,
     FRAMING,
+    FRAMINGS,
     MAX_LENGTH,
     NEWLINE,
     column_problem,
@@ -335,13 +336,14 @@ class _DeclaredTable:
 
     def _check_framing(self, values: Mapping[str, OptionValue]) -> None:
         method, span = values.get(FRAMING.name), self._options.span(FRAMING.name)
-        if method not in (None, NEWLINE):
+        if method is not None and method not in FRAMINGS:
             raise CatalogProblem(
                 f"Unknown framing method '{method}'",
                 span=span,
-                hint=f"write {FRAMING.name} = '{NEWLINE}'",
+                hint="write "
+                + " or ".join(f"{FRAMING.name} = '{known}'" for known in FRAMINGS),
             )
-        if method is None and MAX_LENGTH.name in values:
+        if method != NEWLINE and MAX_LENGTH.name in values:
             raise CatalogProblem(
                 f"'{MAX_LENGTH.name}' is only of use with {FRAMING.name} = '{NEWLINE}'",
                 span=self._options.span(MAX_LENGTH.name),

@@ -112,6 +112,11 @@ def fit_notes(
     sample
         Some records; empty or None: none were looked at, or none was there.
     """
+    if fit.has_unknown_fields:
+        yield (
+            "some records have fields that the schema of the table lacks, or has as "
+            "another type: they were written by another version of it"
+        )
     declared = table.spec.record.names
     names = {name: None for row in sample or () for name in row}
     others = [name for name in names if name not in declared]

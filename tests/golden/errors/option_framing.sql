@@ -1,11 +1,11 @@
 CREATE TABLE a (a INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json', framing = 'newline', idle_micros = 5);
-CREATE TABLE b (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', framing = 'length');
+CREATE TABLE b (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', framing = 'netstring');
 CREATE TABLE c (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', 'framing.newline.max_length' = 5);
 CREATE TABLE d (a INT PRIMARY KEY) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'debezium_json', framing = 'newline');
 CREATE TABLE e (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', framing = 'newline', 'framing.newline.max_length' = -5, idle_micros = 'long')
 -- error
 -- <cell>:2:136: Failed to create table b caused by Unknown framing method 'length'
---   CREATE TABLE b (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', framing = 'length');
+--   CREATE TABLE b (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', framing = 'netstring');
 --                                                                                                                                          ^^^^^^^^^^^^^^^^^^
 --   hint: write framing = 'newline'
 -- <cell>:3:136: Failed to create table c caused by 'framing.newline.max_length' is only of use with framing = 'newline'

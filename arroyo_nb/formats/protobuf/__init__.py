@@ -1,0 +1,166 @@
+"""``protobuf``: a message of Protocol Buffers a record.
+
+Arroyo reads them too, but its SQL cannot declare such a table (arroyo-semantics c.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
+from arroyo_nb.formats import FormatBase, Framing, PayloadDecoder, PayloadWriter
+from arroyo_nb.formats.protobuf.options import (
+    DESCRIPTOR_SET,
+    FILE,
+    INCLUDE,
+    OPTIONS,
+    REGISTRY,
+    SOURCES,
+    check_sources,
+    include_folders,
+    source_option,
+)
+from arroyo_nb.schema import Schema
+from arroyo_nb.with_options import Option, OptionValue, resolved
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from arroyo_nb.codecs.sql_decoder import SqlDecoder
+
+ENDPOINT = "schema_registry.endpoint"
+
+
+class ProtobufFormat(FormatBase):
+    """The format ``protobuf``: a message a record."""
+
+    name = "protobuf"
+    doc = "one message of Protocol Buffers a record"
+    framings = frozenset({Framing.MESSAGES})
+    by_name = True
+    options: tuple[Option, ...] = OPTIONS
+    refused_by_arroyo = "Protobuf is not yet supported in CREATE TABLE statements"
+
+    def column_problem(
+        self, schema: Schema, options: Mapping[str, OptionValue]
+    ) -> tuple[str, str] | None:
+        """That a column is no field of the message, or that there is no message."""
+        from arroyo_nb.formats.protobuf.source import planned_schema
+
+        try:
+            check_sources(options)
+            message = planned_schema(options)
+            if message is not None:
+                from arroyo_nb.formats.protobuf.payloads import column_record
+
+                column_record(message, schema)
+        except CatalogProblem as problem:
+            hint = f"; {problem.hint}" if problem.hint else ""
+            return source_option(options), f"{problem.message}{hint}"
+        return None
+
+    def payload_option_problems(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """That nobody can be asked for the schema."""
+        has_own = any(name in options for name in SOURCES)
+        if options.get(REGISTRY) and not has_own and ENDPOINT not in options:
+            yield (
+                REGISTRY,
+                CatalogProblem(
+                    f"required option '{ENDPOINT}' not set",
+                    hint="the schema of a record is read there",
+                ),
+            )
+
+    def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
+        """The option that has a record start with the id of its schema."""
+        return REGISTRY if options.get(REGISTRY) else None
+
+    def paths(self, options: Mapping[str, OptionValue]) -> Iterable[tuple[str, Path]]:
+        """The files of the schema, and the folders of its imports."""
+        for name in (FILE, DESCRIPTOR_SET):
+            if name in options:
+                yield name, Path(str(options[name]))
+        yield from ((INCLUDE, folder) for folder in include_folders(options))
+
+    def worker_options(
+        self, table: str, options: Mapping[str, OptionValue]
+    ) -> Mapping[str, OptionValue]:
+        """The compiled schema, and the full name of the message."""
+        from arroyo_nb.formats.protobuf.source import worker_options
+
+        return worker_options(table, options)
+
+    def envelope(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],
+        register: Callable[[Mapping[str, Any]], int],  # noqa: ARG002
+    ) -> tuple[bytes, bytes]:
+        """The id of the schema and the place of the message, where they are wanted."""
+        if not options.get(REGISTRY):
+            return b"", b""
+        from arroyo_nb.formats.protobuf.confluent import head
+        from arroyo_nb.formats.protobuf.registry import written_id
+        from arroyo_nb.formats.protobuf.source import read_schema
+
+        message = read_schema("", options)
+        return head(written_id(options, message.has_imports), message), b""
+
+    def payload_writer(
+        self,
+        table: str,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        *,
+        read: bool,  # noqa: ARG002
+    ) -> PayloadWriter:
+        """Writes messages."""
+        from arroyo_nb.formats.protobuf.encode import RowEncoder, RowWriter
+        from arroyo_nb.formats.protobuf.source import read_schema
+
+        if options.get(REGISTRY):
+            raise RunProblem(
+                f"rows cannot be emitted to '{table}': records with '{REGISTRY}' are "
+                "only read"
+            )
+        message = read_schema(table, resolved(options, table))
+        return RowWriter(table, RowEncoder(message, schema))
+
+    def payload_decoder(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+        primary_key: tuple[str, ...] = (),  # noqa: ARG002
+    ) -> PayloadDecoder:
+        """A reader of messages."""
+        from arroyo_nb.formats.protobuf.confluent import ConfluentPayloads
+        from arroyo_nb.formats.protobuf.payloads import MessagePayloads
+        from arroyo_nb.formats.protobuf.source import read_schema
+
+        message = read_schema("", options)
+        made = MessagePayloads(message, schema, event_time)
+        return ConfluentPayloads(made, message) if options.get(REGISTRY) else made
+
+    def sql_decoder(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+        event_time: str | None,  # noqa: ARG002
+    ) -> SqlDecoder | str:
+        """None: no expression of Spark reads messages as this format does."""
+        return "they are messages of Protocol Buffers"
+
+    def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
+        """One message a row."""
+        from arroyo_nb.formats.protobuf.encode import RowEncoder, payload_column
+        from arroyo_nb.formats.protobuf.source import read_schema
+
+        return payload_column(RowEncoder(read_schema("", options), schema))
+
+
+FORMAT = ProtobufFormat()

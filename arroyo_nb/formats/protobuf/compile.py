@@ -1,0 +1,133 @@
+""".proto files as sets of descriptors: protoc of grpcio-tools compiles them, in a
+process of its own, as it writes what is wrong to the standard error."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from arroyo_nb.errors import CatalogProblem, RunProblem
+
+TIMEOUT_S = 30.0
+"""How long protoc may take; it takes a twentieth of a second."""
+
+_SHOWN_ERRORS = 5
+
+
+def require_protoc(table: str) -> None:
+    """Make sure that protoc is installed.
+
+    Raises
+    ------
+    RunProblem
+        When it is not.
+    """
+    if find_spec("grpc_tools") is None:
+        raise RunProblem(
+            f"the table '{table}' needs the package grpcio-tools",
+            hint="pip install 'arroyo-nb[protobuf]'",
+        )
+
+
+def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
+    """The set of descriptors of a .proto file and of all that it imports.
+
+    Parameters
+    ----------
+    path
+        The file.
+    includes
+        Folders that imports are looked up in; the file's own is another.
+
+    Raises
+    ------
+    CatalogProblem
+        When it does not compile, with the places.
+    """
+    path = path.absolute()
+    folders = [folder.absolute() for folder in includes]
+    # protoc wants a file to have one name only: that below the first folder with it.
+    around = next((f for f in folders if path.is_relative_to(f)), None)
+    if around is None:
+        around = path.parent
+        folders.append(around)
+    return _compiled(str(path.relative_to(around)), folders)
+
+
+@lru_cache(maxsize=32)
+def compiled_texts(texts: tuple[tuple[str, str], ...], root: str) -> bytes:
+    """The set of descriptors of some texts, each with the name that imports call it.
+
+    Parameters
+    ----------
+    texts
+        Pairs of a name and a .proto text.
+    root
+        The name of the text that imports the others.
+
+    Raises
+    ------
+    CatalogProblem
+        When they do not compile, with the places.
+    """
+    with tempfile.TemporaryDirectory(prefix="arroyo_nb_proto_") as name:
+        folder = Path(name)
+        for file, text in texts:
+            path = folder / file
+            # The names come from a registry: none may lead out of the folder.
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise CatalogProblem(f"'{file}' is no name of an imported schema")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return _compiled(root, [folder])
+
+
+def _compiled(name: str, folders: Sequence[Path]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="arroyo_nb_proto_") as made:
+        out = Path(made) / "descriptors"
+        includes = (f"--proto_path={folder}" for folder in folders)
+        # The module itself adds the folder of google/protobuf.
+        command = [
+            *(sys.executable, "-m", "grpc_tools.protoc", *includes),
+            *("--include_imports", f"--descriptor_set_out={out}", name),
+        ]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, timeout=TIMEOUT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise CatalogProblem(
+                f"'{name}' takes longer than {TIMEOUT_S:.0f} s to compile"
+            ) from None
+        if done.returncode:
+            raise _refused(name, done.stderr.decode("utf-8", "replace"))
+        return out.read_bytes()
+
+
+def _refused(name: str, told: str) -> CatalogProblem:
+    """What protoc says, as ``file:line:column: what is wrong``; warnings left out."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    errors = [line for line in lines if ": warning:" not in line] or lines
+    shown = "; ".join(errors[:_SHOWN_ERRORS])
+    return CatalogProblem(
+        f"the schema of Protocol Buffers '{name}' does not compile: {shown}",
+        hint=_hint(errors),
+    )
+
+
+_HINTS: Mapping[str, str] = {
+    "File not found": "name the folders of imported files: 'protobuf.include' = "
+    "'folder, other folder'",
+}
+
+
+def _hint(errors: Sequence[str]) -> str | None:
+    found = (
+        hint for text, hint in _HINTS.items() if any(text in line for line in errors)
+    )
+    return next(found, None)

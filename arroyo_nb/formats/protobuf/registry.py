@@ -1,0 +1,125 @@
+"""Schemas of Protocol Buffers in a schema registry: asked once, where a run starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals
+from arroyo_nb.formats.protobuf.compile import compiled_texts, require_protoc
+from arroyo_nb.formats.protobuf.options import DESCRIPTOR_SET, FILE, TEXT
+from arroyo_nb.formats.protobuf.source import INLINE
+from arroyo_nb.with_options import OptionValue
+
+if TYPE_CHECKING:
+    from arroyo_nb.schema_registry import RegisteredSchema, RegistryClient
+
+KIND = "PROTOBUF"
+"""What a registry calls such schemas."""
+
+ENDPOINT = "schema_registry.endpoint"
+
+
+@dataclass(frozen=True)
+class NewestSchema:
+    """The newest schema of a topic's records: its id, and the set of descriptors."""
+
+    schema_id: int
+    files: bytes
+
+
+def newest_schema(table: str, options: Mapping[str, OptionValue]) -> NewestSchema:
+    """The newest schema of a table's records.
+
+    Raises
+    ------
+    RunProblem
+        When the registry is not there, or its schema is of another kind.
+    CatalogProblem
+        When the schema does not compile.
+    """
+    client, subject = _client(table, options), _subject(options)
+    found = client.latest(subject)
+    if found.schema_type != KIND:
+        raise RunProblem(
+            f"the schema '{subject}' of '{table}' is of the kind {found.schema_type}, "
+            f"and not {KIND}",
+            hint="name another 'value.subject', or another format",
+        )
+    require_protoc(table)
+    texts = {INLINE: found.text, **dict(_imported(client, found, set()))}
+    return NewestSchema(found.schema_id, compiled_texts((*texts.items(),), INLINE))
+
+
+def _imported(
+    client: RegistryClient, schema: RegisteredSchema, known: set[str]
+) -> Iterator[tuple[str, str]]:
+    """The texts that a schema imports, by name; those of Google come with protoc."""
+    for reference in schema.references:
+        if reference.name in known or reference.name.startswith("google/protobuf/"):
+            continue
+        known.add(reference.name)
+        found = client.referenced(reference)
+        yield reference.name, found.text
+        yield from _imported(client, found, known)
+
+
+def written_id(options: Mapping[str, OptionValue], imports: bool) -> int:
+    """The id that a sink writes before its records: that of the table's own schema,
+    which is registered if it is new, or of the newest one.
+
+    Parameters
+    ----------
+    options
+        Those of the table.
+    imports
+        Whether the schema imports files that do not come with Protocol Buffers.
+
+    Raises
+    ------
+    RunProblem
+        When the registry is not there, or refuses.
+    """
+    client, subject = _client("", options), _subject(options)
+    text = _own_text(options)
+    if text is None:
+        return int(client.latest(subject).schema_id)
+    if imports:
+        raise RunProblem(
+            f"the schema '{subject}' imports other files, which are not registered "
+            "with it",
+            hint="register it, and leave out the option of the file: the newest schema "
+            "of the registry is taken then",
+        )
+    return int(client.register(subject, KIND, text))
+
+
+def _own_text(options: Mapping[str, OptionValue]) -> str | None:
+    if TEXT in options:
+        return str(options[TEXT])
+    # A registry takes no compiled descriptors.
+    if FILE not in options or DESCRIPTOR_SET in options:
+        return None
+    name = str(options[FILE])
+    with refusals("read", name):
+        return Path(name).read_text("utf-8")
+
+
+def _subject(options: Mapping[str, OptionValue]) -> str:
+    return str(options.get("value.subject", f"{options.get('topic')}-value"))
+
+
+def _client(table: str, options: Mapping[str, OptionValue]) -> Any:
+    from arroyo_nb.schema_registry import registry_client
+
+    client = registry_client(options)
+    if client is None:
+        whose = f" of the table '{table}'" if table else ""
+        raise RunProblem(
+            f"required option '{ENDPOINT}' not set{whose}",
+            hint="the schema of its records is in that schema registry",
+        )
+    return client

@@ -1,0 +1,128 @@
+"""Where a table's schema of Protocol Buffers comes from.
+
+It is read where a run starts, on the driver, and travels to Spark's workers as an
+option of the table that nobody writes: :data:`COMPILED`. So a .proto file that was
+changed is seen by the next run, and by no run that goes on.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from arroyo_nb.allowed_roots import current_roots
+from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.file_errors import refusals
+from arroyo_nb.formats.protobuf.compile import (
+    compiled_file,
+    compiled_texts,
+    require_protoc,
+)
+from arroyo_nb.formats.protobuf.descriptors import MessageSchema, message_schema
+from arroyo_nb.formats.protobuf.options import (
+    DESCRIPTOR_SET,
+    FILE,
+    INCLUDE,
+    MESSAGE,
+    SOURCES,
+    TEXT,
+    check_sources,
+    include_folders,
+)
+from arroyo_nb.with_options import REFERENCE, OptionValue
+
+COMPILED = "protobuf.compiled"
+"""The set of descriptors in base64, for workers; no option that a script may have."""
+
+INLINE = "schema.proto"
+"""What errors call the text of the option :data:`TEXT`."""
+
+
+def read_schema(table: str, options: Mapping[str, OptionValue]) -> MessageSchema:
+    """The message of a table's records.
+
+    Parameters
+    ----------
+    table
+        Its name, for errors; empty: who asks names it.
+    options
+        Those of the table, the variables resolved.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is wrong: it does not compile, or has no such message.
+    RunProblem
+        When it cannot be read.
+    """
+    wanted = options.get(MESSAGE)
+    try:
+        files = _read_files(table, options)
+        return message_schema(files, None if wanted is None else str(wanted))
+    except CatalogProblem as problem:
+        if table:  # the planner names it itself
+            problem.message = f"the table '{table}': {problem.message}"
+        raise
+
+
+def _read_files(table: str, options: Mapping[str, OptionValue]) -> bytes:
+    if COMPILED in options:
+        return base64.b64decode(str(options[COMPILED]))
+    check_sources(options)
+    if DESCRIPTOR_SET in options:
+        name = str(options[DESCRIPTOR_SET])
+        current_roots().check(Path(name), name)
+        with refusals("read", name):
+            return Path(name).read_bytes()
+    if FILE in options:
+        return _compiled(table, str(options[FILE]), include_folders(options))
+    if TEXT in options:
+        require_protoc(table)
+        return compiled_texts(((INLINE, str(options[TEXT])),), INLINE)
+    from arroyo_nb.formats.protobuf.registry import newest_schema
+
+    return newest_schema(table, options).files
+
+
+def _compiled(table: str, name: str, folders: Sequence[Path]) -> bytes:
+    path = Path(name)
+    for each in (path, *folders):
+        current_roots().check(each, str(each))
+    with refusals("read", name):
+        path.open("rb").close()
+    require_protoc(table)
+    return compiled_file(path, folders)
+
+
+def worker_options(
+    table: str, options: Mapping[str, OptionValue]
+) -> Mapping[str, OptionValue]:
+    """What a worker takes in place of the options that name files or servers.
+
+    Raises
+    ------
+    ArroyoError
+        As of :func:`read_schema`.
+    """
+    schema = read_schema(table, options)
+    files = base64.b64encode(schema.files).decode("ascii")
+    return {COMPILED: files, MESSAGE: schema.name}
+
+
+def planned_schema(options: Mapping[str, OptionValue]) -> MessageSchema | None:
+    """The message as far as the planner can know it; None: only a run can, as a file or
+    a variable is missing, or a registry has it.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is wrong: it does not compile, or has no such message.
+    """
+    texts = [str(options.get(name, "")) for name in (*SOURCES, INCLUDE, MESSAGE)]
+    if not any(texts[: len(SOURCES)]) or any(map(REFERENCE.search, texts)):
+        return None
+    try:
+        return read_schema("", options)
+    except RunProblem:
+        return None

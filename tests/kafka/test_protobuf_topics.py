@@ -1,0 +1,160 @@
+"""Topics of messages of Protocol Buffers: read, written, both in one script."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from google.protobuf.message_factory import GetMessageClass
+
+from arroyo_nb.errors import CatalogProblem, DataProblem
+from arroyo_nb.formats.protobuf.source import read_schema
+from arroyo_nb.views.truncation_notes import dropped_rows
+
+TEXT = """
+syntax = "proto3";
+package t;
+import "google/protobuf/timestamp.proto";
+enum Kind { NONE = 0; BUS = 2; }
+message Stop { string name = 1; optional double km = 2; }
+message Trip {
+  int64 id = 1; Kind kind = 2; google.protobuf.Timestamp at = 3;
+  repeated Stop stops = 4; uint64 big = 5;
+  map<string, int32> counts = 6; optional bool open = 7;
+}
+"""
+COLUMNS = """id BIGINT, kind TEXT, at TIMESTAMP, stops STRUCT<name TEXT, km DOUBLE>[],
+    big BIGINT UNSIGNED, counts STRUCT<key TEXT, value INT>[], open BOOLEAN"""
+
+
+@pytest.fixture
+def schema(tmp_path):
+    """The options of tables of trips, whose schema is in a file."""
+    path = tmp_path / "trips.proto"
+    path.write_text(TEXT)
+    return {
+        "format": "protobuf",
+        "protobuf__file": str(path),
+        "protobuf__message": "Trip",
+    }
+
+
+@pytest.fixture
+def trip(schema):
+    """Makes the payload of a trip."""
+    options = {name.replace("__", "."): value for name, value in schema.items()}
+    cls = GetMessageClass(read_schema("t", options).descriptor)
+
+    def make(n, **more):
+        made = cls(id=n, kind=2 * (n % 2), big=2**64 - 1 - n, **more)
+        made.at.FromDatetime(datetime(2024, 1, 1, 0, 0, n))
+        made.stops.add(name=f"s{n}", km=0)
+        made.counts["a"] = n
+        return made.SerializeToString()
+
+    return make
+
+
+def row(n):
+    return (
+        n,
+        "BUS" if n % 2 else "NONE",
+        datetime(2024, 1, 1, 0, 0, n),
+        [{"name": f"s{n}", "km": 0.0}],
+        2**64 - 1 - n,
+        [{"key": "a", "value": n}],
+        None,
+    )
+
+
+def test_messages_are_rows(new_topic, rows, schema, trip):
+    made = new_topic(2)
+    made.send(*map(trip, range(4)))
+    made.send(*map(trip, range(4, 8)), partition=1)
+    found = rows(made.declared(COLUMNS, **schema) + "SELECT * FROM t", 8)
+    assert sorted(found) == [row(n) for n in range(8)]
+
+
+def test_a_message_may_hold_several_and_begin_with_its_schema(
+    new_topic, rows, schema, trip
+):
+    made = new_topic()
+    payloads = [b"\0\0\0\0\x07\x02\x02" + trip(n) for n in (1, 2)]
+    made.send(b"".join(bytes([len(one)]) + one for one in payloads))
+    table = made.declared(
+        "id BIGINT",
+        framing="length",
+        protobuf__confluent_schema_registry="true",
+        **schema,
+    )
+    assert sorted(rows(table + "SELECT * FROM t", 2)) == [(1,), (2,)]
+
+
+def test_bad_messages_fail_a_run_or_are_dropped(
+    new_topic, session, rows, eventually, schema, trip
+):
+    made = new_topic()
+    made.send(trip(1), b"\xff", trip(2))
+    table = made.declared("id BIGINT", **schema)
+    with pytest.raises(DataProblem, match=r"offset 1: it is no message 't\.Trip'"):
+        rows(table + "SELECT * FROM t", 2)
+    table = made.declared("id BIGINT", "u", bad_data="drop", **schema)
+    run = session.run(table + "SELECT * FROM u")
+    eventually(lambda: run.outputs[0].preview.total_rows >= 2)
+    eventually(lambda: "1" in str(dropped_rows(run.snapshot())))
+    run.stop().wait_quietly(30)
+
+
+def test_a_newer_producer_is_noted(new_topic, session, eventually, schema, trip):
+    made = new_topic()
+    made.send(*(trip(n) + b"\xf8\x06\x01" for n in range(20)))
+    run = session.run(made.declared("id BIGINT", **schema) + "SELECT * FROM t")
+    eventually(lambda: run.outputs[0].preview.total_rows >= 20)
+    eventually(lambda: "written by another version" in str(run.snapshot()))
+    run.stop().wait_quietly(30)
+
+
+@pytest.mark.parametrize("mode", ["at_least_once", "exactly_once"])
+def test_rows_are_messages(new_topic, session, rows, schema, trip, mode):
+    source, made = new_topic(2), new_topic()
+    source.send(*map(trip, range(8)))
+    sink = made.sink(COLUMNS, sink__commit_mode=mode, **schema)
+    script = source.declared(COLUMNS, **schema) + sink
+    session.run(script + "INSERT INTO out SELECT * FROM t", until="end", wait=True)
+    values = [record.value() for record in made.records()]
+    assert sorted(values) == sorted(map(trip, range(8)))
+
+
+def test_what_no_message_can_be_ends_the_run(new_topic, session, schema, trip):
+    source, made = new_topic(), new_topic()
+    source.send(trip(1))
+    script = source.declared(COLUMNS, **schema)
+    script += made.sink("id BIGINT, kind TEXT", **schema)
+    with pytest.raises(DataProblem, match="'kind': 'TRAM' is no Kind"):
+        session.run(
+            script + "INSERT INTO out SELECT id, 'TRAM' AS kind FROM t",
+            until="end",
+            wait=True,
+        )
+
+
+def test_a_column_that_the_message_lacks_is_told_before_anything_runs(
+    new_topic, session, schema
+):
+    made = new_topic()
+    with pytest.raises(CatalogProblem, match=r"no field for the column 'idd'.*'id'"):
+        session.run(made.declared("idd BIGINT", **schema) + "SELECT * FROM t")
+    script = made.declared("id BIGINT", **schema)
+    script += made.sink("", **schema)
+    with pytest.raises(CatalogProblem, match="no field for the column 'more'"):
+        session.run(script + "INSERT INTO out SELECT id AS more FROM t")
+
+
+def test_emitted_rows_are_messages(new_topic, session, rows, schema):
+    made = new_topic()
+    table = made.declared(COLUMNS, **schema)
+    session.run(f"{table}SELECT * FROM t").stop().wait_quietly(30)
+    names = ("id", "kind", "at", "stops", "big", "counts", "open")
+    session.emit("t", [dict(zip(names, row(n), strict=True)) for n in range(3)])
+    found = rows("SELECT * FROM t", 3)
+    assert sorted(found) == [row(n) for n in range(3)]

@@ -1,0 +1,152 @@
+"""Rows as messages: what a sink and `session.emit` write."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from proto_schemas import FLIGHT, HEAD, compiled, usual_columns
+
+from arroyo_nb.errors import CatalogProblem, DataProblem, RunProblem
+from arroyo_nb.formats import payload_format
+from arroyo_nb.formats.protobuf.encode import RowEncoder
+from arroyo_nb.schema import BIGINT, INT, TEXT, Field, Schema, StructOf, Timestamp
+
+TRIP = (
+    HEAD
+    + """
+import "google/protobuf/timestamp.proto";
+import "google/protobuf/duration.proto";
+import "google/protobuf/struct.proto";
+enum Kind { NONE = 0; BUS = 2; }
+message Stop { string name = 1; }
+message Trip {
+  string id = 1; google.protobuf.Timestamp at = 2; google.protobuf.Duration lasts = 3;
+  Kind kind = 4; repeated Stop stops = 5; map<string, int32> counts = 6;
+  uint64 big = 7; google.protobuf.Struct extra = 8; optional int32 seats = 9;
+  oneof by { string card = 10; int32 cash = 11; }
+}
+"""
+)
+MESSAGE = compiled(TRIP, "Trip")
+OPTIONS = {"protobuf.schema": TRIP, "protobuf.message": "Trip"}
+
+
+def writer(schema=None, options=OPTIONS):
+    columns = usual_columns(MESSAGE) if schema is None else schema
+    return payload_format("protobuf").payload_writer("t", columns, options, read=True)
+
+
+def trip(**row):
+    (payload,) = writer()([row])
+    return MESSAGE.message_class.FromString(payload)
+
+
+def test_a_row_of_python_is_a_message():
+    made = trip(
+        id="a",
+        at=datetime(2024, 1, 2, 3, 4, 5, 600_000),
+        lasts=-1_500_000,
+        kind="BUS",
+        stops=[{"name": "x"}, {"name": None}],
+        counts=[{"key": "b", "value": 1}, {"key": "a", "value": 2}],
+        big=2**64 - 1,
+        extra={"k": [1, None]},
+        seats=0,
+        cash=0,
+    )
+    assert made.at.ToJsonString() == "2024-01-02T03:04:05.600Z"
+    assert made.lasts.ToJsonString() == "-1.500s"
+    assert (made.kind, [s.name for s in made.stops]) == (2, ["x", ""])
+    assert dict(made.counts) == {"a": 2, "b": 1}
+    assert (made.big, made.extra["k"][0]) == (2**64 - 1, 1)
+    assert made.HasField("seats")
+    assert made.WhichOneof("by") == "cash"
+
+
+def test_null_is_not_set():
+    assert writer()([{}]) == [b""]
+    assert not trip(seats=None).HasField("seats")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"kind": "TRAM"}, "'kind': 'TRAM' is no Kind"),
+        ({"card": "x", "cash": 1}, "both set, and one at most of the oneof 'by' may"),
+        ({"extra": [1]}, "'extra': "),
+        ({"stops": [None]}, "Trip refuses it"),
+        ({"lasts": 2**62}, "are no Duration"),
+    ],
+)
+def test_what_a_message_cannot_have_is_refused(row, why):
+    with pytest.raises(DataProblem, match="cannot be written as a message") as told:
+        writer()([row])
+    assert why in told.value.message
+
+
+def test_a_column_that_the_message_lacks_is_refused_before_the_first_row():
+    with pytest.raises(CatalogProblem, match="no field for the column 'idd'"):
+        writer(Schema((Field("idd", TEXT),)))
+    with pytest.raises(CatalogProblem, match="no field for the column 'idd'"):
+        payload_format("protobuf").encoded(Schema((Field("idd", TEXT),)), OPTIONS)
+
+
+def test_a_missing_required_field_is_refused():
+    text = (
+        'syntax = "proto2"; message M { required int32 id = 1; optional int32 n = 2; }'
+    )
+    schema = Schema((Field("id", INT), Field("n", INT)))
+    encoder = RowEncoder(compiled(text), schema)
+    with pytest.raises(DataProblem, match="missing required fields: id"):
+        encoder([pa.array([None], pa.int32()), pa.array([1], pa.int32())], 1)
+
+
+def test_rows_of_spark_have_times_with_zones_and_decimals():
+    leg = StructOf((Field("at", Timestamp()),))
+    text = HEAD + 'import "google/protobuf/timestamp.proto"; message L { '
+    text += "google.protobuf.Timestamp at = 1; } message M { uint64 n = 1; L leg = 2; "
+    text += "int32 small = 3; }"
+    message = compiled(text, "M")
+    schema = Schema(
+        (Field("n", usual_columns(message)["n"].type), Field("leg", leg),
+         Field("small", BIGINT))
+    )  # fmt: skip
+    zoned = pa.timestamp("us", "UTC")
+    rows = pa.StructArray.from_arrays(
+        [
+            pa.array([Decimal(2**64 - 1), None], pa.decimal128(20, 0)),
+            pa.array(
+                [{"at": datetime(2024, 1, 1, tzinfo=UTC)}, None],
+                pa.struct([("at", zoned)]),
+            ),
+            pa.array([5, None], pa.int64()),
+        ],
+        names=["c_0", "c_1", "c_2"],
+    )
+    first, second = RowEncoder(message, schema).of_struct(rows).to_pylist()
+    made = message.message_class.FromString(first)
+    assert (made.n, made.small) == (2**64 - 1, 5)
+    assert made.leg.at.ToJsonString() == "2024-01-01T00:00:00Z"
+    assert second == b""
+
+
+def test_a_number_that_does_not_fit_its_field_is_refused():
+    text = HEAD + "message M { int32 small = 1; }"
+    encoder = RowEncoder(compiled(text), Schema((Field("small", BIGINT),)))
+    with pytest.raises(DataProblem, match="'small': 8589934592 is no int32"):
+        encoder([pa.array([1, 2**33], pa.int64())], 2)
+
+
+def test_records_of_a_registry_are_only_read():
+    options = {**OPTIONS, "protobuf.confluent_schema_registry": True}
+    with pytest.raises(RunProblem, match="rows cannot be emitted to 't'"):
+        writer(options=options)
+
+
+def test_a_flight_is_written_by_any_of_its_fields():
+    options = {"protobuf.schema": FLIGHT, "protobuf.message": "Flight"}
+    (payload,) = writer(Schema((Field("id", BIGINT),)), options)([{"id": 7}])
+    assert payload == b"\x10\x07"

@@ -1,0 +1,101 @@
+"""Tables of messages while they are planned: columns, paths, what Arroyo says."""
+
+from __future__ import annotations
+
+import pytest
+from proto_schemas import FLIGHT
+
+from arroyo_nb.allowed_roots import Roots
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.plan.paths import outside
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.state.identity import plan_identity
+
+
+def declared(columns="flight TEXT", type_="source", name="t", **options):
+    given = {
+        "connector": "kafka",
+        "bootstrap_servers": "localhost:9092",
+        "topic": "t",
+        "type": type_,
+        "format": "protobuf",
+        "protobuf__message": "Flight",
+        **options,
+    }
+    pairs = ", ".join(f"'{k.replace('__', '.')}' = '{v}'" for k, v in given.items())
+    listed = f"({columns}) " if columns else ""
+    return f"CREATE TABLE {name} {listed}WITH ({pairs});\n"
+
+
+def planned(script):
+    return plan_script(script, Catalog())
+
+
+def refused(script):
+    with pytest.raises(ArroyoError) as told:
+        planned(script)
+    return str(told.value)
+
+
+def test_columns_are_checked_where_the_schema_can_be_read():
+    script = declared("flihgt TEXT", protobuf__schema=FLIGHT)
+    said = refused(script)
+    assert "Failed to create table t caused by the message 't.Flight' has no" in said
+    assert "did you mean 'flight'?" in said
+    assert "declare it BIGINT" in refused(declared("id TEXT", protobuf__schema=FLIGHT))
+
+
+def test_a_sink_takes_its_columns_of_a_query_and_they_are_checked_too():
+    script = declared(protobuf__schema=FLIGHT)
+    script += declared("", "sink", "out", protobuf__schema=FLIGHT)
+    planned(script + "INSERT INTO out SELECT flight FROM t")
+    said = refused(script + "INSERT INTO out SELECT flight AS f FROM t")
+    assert "has no field for the column 'f'" in said
+
+
+@pytest.mark.parametrize("path", ["none.proto", "{{ FOLDER }}/flight.proto"])
+def test_what_only_a_run_can_read_is_not_missed_by_the_planner(path):
+    planned(declared("anything TEXT", protobuf__file=path) + "SELECT * FROM t")
+
+
+def test_a_table_without_a_schema_is_refused():
+    assert "needs the schema of its records" in refused(declared())
+    both = {"protobuf__schema": FLIGHT, "protobuf__file": "x"}
+    assert "at most one of 'protobuf.file'" in refused(declared(**both))
+
+
+def test_the_newest_schema_of_a_registry_needs_its_address():
+    options = {"protobuf__confluent_schema_registry": "true"}
+    said = refused(declared(**options))
+    assert "required option 'schema_registry.endpoint' not set" in said
+    options["schema_registry__endpoint"] = "http://127.0.0.1:8081"
+    planned(declared(**options) + "SELECT * FROM t")
+
+
+def test_arroyo_refuses_such_a_table():
+    script = declared(protobuf__schema=FLIGHT)
+    script += declared("flight TEXT", "sink", "out", protobuf__schema=FLIGHT)
+    plan = planned(script + "INSERT INTO out SELECT flight FROM t")
+    said = {message for sink in plan.sinks for _, message in refused_by_arroyo(sink)}
+    assert said == {"Protobuf is not yet supported in CREATE TABLE statements"}
+
+
+def test_files_outside_the_allowed_folders_are_told_with_their_options(tmp_path):
+    inside = tmp_path / "flight.proto"
+    inside.write_text(FLIGHT)
+    script = declared(protobuf__file=str(inside), protobuf__include="/usr, /var")
+    plan = planned(script + "SELECT * FROM t")
+    found = outside(plan, Roots((tmp_path.resolve(),)))
+    assert [p.message for p in found] == [
+        "the option 'protobuf.include' of 't' leads out of the folders that are allowed"
+    ]
+    assert outside(plan, Roots()) == []
+
+
+def test_another_text_of_the_schema_is_the_same_table():
+    one = planned(declared(protobuf__schema=FLIGHT) + "SELECT * FROM t")
+    more = FLIGHT.replace("Leg leg = 3;", "Leg leg = 3; bool new = 4;")
+    two = planned(declared(protobuf__schema=more) + "SELECT * FROM t")
+    assert plan_identity(one) == plan_identity(two)
