@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 CONNECT_S, ANSWER_S = 4.0, 10.0
 """How long a connection may take, and an answer of the broker."""
 
+CLOSE_S = 0.8
+
 KEEP_ALIVE_S = 10
 """How often the broker is asked whether it is still there, where nothing else is
 sent. One that does not answer is given up after twice as long."""
@@ -368,7 +370,10 @@ class MqttClient:
         self._closing = True
         with suppress(OSError, ValueError):
             self.client.disconnect()
-        self.client.loop_stop()
+        # It waits until all is sent, which a broker that hangs does not take.
+        stopping = threading.Thread(target=self.client.loop_stop, daemon=True)
+        stopping.start()
+        stopping.join(CLOSE_S)
 
     def _connected(
         self,

@@ -227,10 +227,11 @@ class NatsClient:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        # What is asked for meanwhile becomes a task too.
+        while left := asyncio.all_tasks(self._loop):
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self._loop.close()
 
     def call(self, work: Coroutine[Any, Any, T], timeout_s: float = ANSWER_S) -> T:
@@ -342,8 +343,11 @@ class NatsClient:
             with suppress(Exception):
                 await work()
 
-        with suppress(RuntimeError):  # the loop has ended
-            asyncio.run_coroutine_threadsafe(run(), self._loop)
+        running = run()
+        try:
+            asyncio.run_coroutine_threadsafe(running, self._loop)
+        except RuntimeError:  # the loop has ended
+            running.close()
 
     def close(self) -> None:
         """Disconnect."""

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import DataProblem, Unreached
 from arroyo_nb.feeds.connectors.nats._client import NatsClient, Servers
@@ -82,6 +82,7 @@ class NatsPublisher:
         self._servers = servers
         self._subject = subject
         self._client = NatsClient(servers)
+        self._stream = self._client.client.jetstream(timeout=ACK_S)
         self._has_stream: bool | None = None
 
     def send(self, rows: pa.Table, batch_id: int) -> None:  # noqa: ARG002
@@ -119,19 +120,20 @@ class NatsPublisher:
         return True
 
     async def _confirmed(self, payloads: Sequence[bytes], ids: Sequence[str]) -> None:
-        from nats.errors import NoRespondersError
         from nats.js.errors import APIError, NoStreamResponseError
 
-        stream = self._client.client.jetstream(timeout=ACK_S)
-        sent = [
-            asyncio.ensure_future(
-                stream.publish(self._subject, payload, headers={_ID_HEADER: id_})
-            )
-            for payload, id_ in zip(payloads, ids, strict=True)
-        ]
+        # One after the other, so that they come in order; then all are confirmed.
+        sent: list[asyncio.Future[Any]] = []
         try:
+            for payload, id_ in zip(payloads, ids, strict=True):
+                headers = {_ID_HEADER: id_}
+                sent.append(
+                    await self._stream.publish_async(
+                        self._subject, payload, headers=headers
+                    )
+                )
             await asyncio.gather(*sent)
-        except (NoRespondersError, NoStreamResponseError):
+        except NoStreamResponseError:
             # The stream was deleted, or its server is just starting.
             why = f"no stream takes '{self._subject}' any more"
             raise self._servers.away(why) from None
