@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from paho.mqtt.client import CallbackAPIVersion, Client, MQTTMessage, MQTTv5
@@ -79,3 +80,44 @@ def subscribed(
         made.subscribe(topic, qos)
         assert ready.wait(10)
         yield got
+
+
+REFUSED = b"\x20\x02\x00\x01"
+"""The answer of a broker that does not know the version of the protocol."""
+
+
+@contextmanager
+def without_mqtt_5(port: int) -> Iterator[int]:
+    """A port in front of a broker, which refuses who speaks MQTT 5."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_serve, args=(server, port), daemon=True).start()
+        yield server.getsockname()[1]
+
+
+def _serve(server: socket.socket, port: int) -> None:
+    with suppress(OSError):  # the block has ended
+        while True:
+            one, _ = server.accept()
+            threading.Thread(target=_pass_on, args=(one, port), daemon=True).start()
+
+
+def _pass_on(one: socket.socket, port: int) -> None:
+    with one, socket.create_connection(("127.0.0.1", port)) as other:
+        first = one.recv(4096)
+        # The version is behind the name of the protocol.
+        if first[first.index(b"MQTT") + 4] == 5:
+            one.sendall(REFUSED)
+            return
+        other.sendall(first)
+        back = threading.Thread(target=_pump, args=(other, one), daemon=True)
+        back.start()
+        _pump(one, other)
+        back.join()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_RDWR)

@@ -199,6 +199,23 @@ def test_more_than_a_queue_holds_is_counted_as_lost(server, eventually, monkeypa
         assert len(tape.rows) + lost == 2_000
 
 
+def test_a_broker_that_speaks_no_mqtt_5_is_read_and_written(
+    server, tmp_path, eventually
+):
+    with broker.without_mqtt_5(server.port) as port:
+        options = {"url": f"mqtt://127.0.0.1:{port}", "topic": "old/a"}
+        options["qos"] = "AtLeastOnce"
+        with Tape(recorder("mqtt", **options)) as first:
+            eventually(connected(first))
+            with open_writer("mqtt", tmp_path, **options) as sink:
+                sink.take(batch(numbers(*range(100))), 0)
+            eventually(lambda: len(first.rows) >= 100)
+        broker.publish(server.port, numbers(100), "old/a")
+        with Tape(recorder("mqtt", **options), first.position) as second:
+            eventually(lambda: 100 in second.column())
+    assert first.column() == list(range(100))
+
+
 @pytest.mark.parametrize("state", ["connecting", "waiting", "receiving", "full"])
 def test_a_stop_is_heard_within_a_second(server, state, eventually, monkeypatch):
     monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 10)
