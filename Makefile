@@ -56,7 +56,7 @@ check test test-long: export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 lint docs archive broker
 	@sh scripts/chromium.sh
-	@sh scripts/redis.sh
+	@sh scripts/servers.sh
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
 	$(BIN)/python -m pytest $(BESIDE) --durations=25 -m "not long" \
 		--nbmake --nbmake-timeout=300 $(TESTED) tests

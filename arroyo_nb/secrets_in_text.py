@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 _NAME = (
     r"(?:[\w.]*(?:passw|pasw|secret|token|credential|authorization|api_?key)[\w.]*"
-    r"|auth\.pa\w*|[\w.]*\.(?:pem|jaas\.config))"
+    r"|auth\.(?:pa\w*|jwt|nkey_seed)|[\w.]*\.(?:pem|jaas\.config))"
 )
 _TEXT = (
     r"(?:'(?P<quoted>(?:[^']|'')*)|\"(?P<doubly>[^\"]*)"

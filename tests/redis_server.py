@@ -30,11 +30,11 @@ def free_port() -> int:
 class Server:
     """A server that is up; ``client`` talks to it."""
 
-    def __init__(self, folder: Path, *settings: str) -> None:
+    def __init__(self, folder: Path, *settings: str, port: int | None = None) -> None:
         program = shutil.which("redis-server")
         if program is None:
-            pytest.skip("there is no redis-server: scripts/redis.sh installs one")
-        self.port = free_port()
+            pytest.skip("there is no redis-server: scripts/servers.sh installs one")
+        self.port = port or free_port()
         self.address = f"redis://127.0.0.1:{self.port}"
         given = ("--port", str(self.port), "--bind", "127.0.0.1", "--save", "")
         self._process = subprocess.Popen(
@@ -66,9 +66,9 @@ class Server:
 
 
 @contextmanager
-def running(folder: Path, *settings: str) -> Iterator[Server]:
+def running(folder: Path, *settings: str, port: int | None = None) -> Iterator[Server]:
     """A server for as long as the block lasts."""
-    server = Server(folder, *settings)
+    server = Server(folder, *settings, port=port)
     try:
         yield server
     finally:

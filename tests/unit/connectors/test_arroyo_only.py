@@ -17,8 +17,8 @@ ARROYO = (
 )
 """All that SQL can name (arroyo-semantics b)."""
 
-ROOMS = """CREATE TABLE rooms (room TEXT NOT NULL, t DOUBLE) WITH (connector = 'mqtt',
-    url = 'mqtt://broker', topic = 'rooms', type = 'source', format = 'json');"""
+ROOMS = """CREATE TABLE rooms (room TEXT NOT NULL, t DOUBLE) WITH (
+    connector = 'kinesis', stream_name = 'rooms', type = 'source', format = 'json');"""
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
 LAKE = """CREATE TABLE lake WITH (connector = 'delta', path = 's3://bucket/lake',
     type = 'sink', format = 'parquet', 'storage.region' = 'eu-west-1');"""
@@ -44,7 +44,7 @@ def test_a_run_is_refused_with_each_table_and_its_place():
     with pytest.raises(ArroyoError) as refused:
         prepare("r", plan, RunOptions())
     assert [type(problem) for problem in refused.value.problems] == [Unsupported] * 2
-    for name, connector in (("lake", "delta"), ("rooms", "mqtt")):
+    for name, connector in (("lake", "delta"), ("rooms", "kinesis")):
         said = f"'{name}' cannot be used in a run: the connector '{connector}' runs in"
         assert said in str(refused.value)
     assert all(problem.span for problem in refused.value.problems)

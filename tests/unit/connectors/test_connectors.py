@@ -42,7 +42,7 @@ def test_the_wrong_direction_is_refused(name, tmp_path):
         with pytest.raises(RunProblem, match=r"'mine' is a (source|lookup table)"):
             connector.writer(spec, tmp_path)
     if "source" not in kinds:
-        assert kinds == {"lookup"} or connector.columns({}) is None
+        assert "lookup" in kinds or connector.columns({}) is None
         with pytest.raises(RunProblem, match=r"'mine' is a (sink|lookup table)"):
             connector.recorder(spec)
 

@@ -26,7 +26,7 @@ def free_port():
 
 @pytest.mark.parametrize("option", ["address", "cluster.addresses"])
 def test_a_server_that_is_not_there_is_told_without_its_password(option, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.feeds.connectors.redis.TRIES", 1)
+    monkeypatch.setattr("arroyo_nb.feeds.connectors.redis._lookup.TRIES", 1)
     port = free_port()
     address = f"redis://ann:secret@127.0.0.1:{port}"
     asked = asker(**{option: address})

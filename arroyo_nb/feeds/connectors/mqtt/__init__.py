@@ -1,0 +1,257 @@
+"""``mqtt``: topics of an MQTT broker (arroyo-semantics b.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors import (
+    ConnectorBase,
+    ConnectorInfo,
+    Direction,
+    TableSpec,
+    Writer,
+)
+from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
+from arroyo_nb.feeds.connectors.mqtt._client import Broker, split_url
+from arroyo_nb.feeds.table_options import message_problems, payload_options
+from arroyo_nb.formats import Framing
+from arroyo_nb.schema import TEXT, Schema
+from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
+
+if TYPE_CHECKING:
+    from arroyo_nb.feeds.sink import Publisher
+    from arroyo_nb.tape import Recorder
+
+QOS: Mapping[str, int] = MappingProxyType(
+    {"AtMostOnce": 0, "AtLeastOnce": 1, "ExactlyOnce": 2}
+)
+
+_INFO = ConnectorInfo(
+    name="mqtt",
+    doc="topics of an MQTT broker",
+    directions=frozenset({Direction.SOURCE, Direction.SINK}),
+    framings=frozenset({Framing.MESSAGES}),
+    metadata=MappingProxyType({"topic": TEXT}),
+    python_packages=("paho-mqtt",),
+    guarantees=MappingProxyType(
+        {
+            Direction.SOURCE: "with qos = 'AtLeastOnce' or 'ExactlyOnce' no message "
+            "is missing that the broker keeps for a client that is away, and some may "
+            "come twice after a lost connection or a killed run; with 'AtMostOnce' "
+            "messages of the time between are missing",
+            Direction.SINK: "with qos = 'AtLeastOnce' or 'ExactlyOnce' every row "
+            "arrives, and some may come twice after a lost connection or a killed run; "
+            "with 'AtMostOnce' rows may also be missing",
+        }
+    ),
+    options=(
+        Option(
+            "url",
+            OptionKind.STRING,
+            "of the broker: mqtt://host:port, or tcp://; mqtts:// and ssl:// encrypt "
+            "the connection. Without a port 1883, encrypted 8883",
+            required=True,
+            holds=Holds.ADDRESS,
+        ),
+        Option(
+            "topic",
+            OptionKind.STRING,
+            "the topic; that of a source may have the wildcards + and #",
+            required=True,
+            holds=Holds.OBJECT,
+        ),
+        Option("username", OptionKind.STRING, "of the login", in_identity=False),
+        Option(
+            "password",
+            OptionKind.STRING,
+            "of the login, best as '{{ VARIABLE }}'",
+            in_identity=False,
+            holds=Holds.SECRET,
+        ),
+        Option(
+            "tls.ca",
+            OptionKind.STRING,
+            "file of the certificates that the broker's is checked with; without it "
+            "those of the system",
+            in_identity=False,
+            holds=Holds.PATH,
+        ),
+        Option(
+            "tls.cert",
+            OptionKind.STRING,
+            "file of the client's certificate",
+            in_identity=False,
+            holds=Holds.PATH,
+        ),
+        Option(
+            "tls.key",
+            OptionKind.STRING,
+            "file of the key of the client's certificate",
+            in_identity=False,
+            holds=Holds.SECRET,
+        ),
+        Option(
+            "client_prefix",
+            OptionKind.STRING,
+            "what the names of clients begin with",
+            in_identity=False,
+        ),
+        Option(
+            "max_packet_size",
+            OptionKind.UINT,
+            "bytes of the largest message; a broker sends no larger one by MQTT 5",
+            in_identity=False,
+        ),
+        Option(
+            "qos",
+            OptionKind.ENUM,
+            "how often a message arrives; a source of ExactlyOnce receives at least "
+            "once, as MQTT hands such a message over before it can be on disk",
+            default="AtMostOnce",
+            choices=tuple(QOS),
+        ),
+        Option(
+            "sink.retain",
+            OptionKind.ENUM,
+            "whether the broker keeps the newest message of the topic",
+            choices=("true", "false"),
+            only="sink",
+        ),
+    ),
+)
+
+
+class Mqtt(ConnectorBase):
+    """Topics of an MQTT broker, read and written."""
+
+    info = _INFO
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
+        """None: a message does not say its columns."""
+        return None
+
+    def check(
+        self, spec: TableSpec, direction: Direction
+    ) -> Iterator[tuple[str, ArroyoError]]:
+        """What is wrong with the URL, the topic and the files of TLS."""
+        url = str(spec.options["url"])
+        if not REFERENCE.search(url):
+            try:
+                split_url(url)
+            except CatalogProblem as problem:
+                yield "url", problem
+        topic = str(spec.options["topic"])
+        if not REFERENCE.search(topic) and (why := topic_problem(topic, direction)):
+            yield "topic", why
+        if ("tls.key" in spec.options) > ("tls.cert" in spec.options):
+            yield "tls.key", CatalogProblem("required option 'tls.cert' not set")
+        yield from message_problems(spec, direction)
+
+    def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
+        """The files of certificates and keys."""
+        for name in ("tls.ca", "tls.cert", "tls.key"):
+            if name in spec.options:
+                yield name, Path(str(spec.options[name]))
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Receives the messages.
+
+        Raises
+        ------
+        RunProblem
+            When the client is not installed, or the URL makes no sense.
+        """
+        from arroyo_nb.feeds.connectors.mqtt._source import MqttFeed
+        from arroyo_nb.feeds.recorder import FeedRecorder
+
+        broker = _broker(spec)
+        # Not 2: see the module of the source.
+        qos = min(1, QOS[str(spec.options["qos"])])
+        feed = MqttFeed(broker, str(spec.options["topic"]), qos)
+        return FeedRecorder(feed, spec, payload_options(self, spec))
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
+        """Publishes rows.
+
+        Raises
+        ------
+        RunProblem
+            As of :meth:`recorder`.
+        """
+        from arroyo_nb.feeds.sink import MessageWriter
+
+        return MessageWriter(spec, self._connect(spec))
+
+    def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
+        """Find out whether the broker lets the client in.
+
+        Raises
+        ------
+        RunProblem
+            When it does not, or does not answer.
+        """
+        from arroyo_nb.feeds.sink import check_server
+
+        check_server(self._connect(spec), _broker(spec).name, look)
+
+    def _connect(self, spec: TableSpec) -> Callable[[], Publisher]:
+        from arroyo_nb.feeds.connectors.mqtt._sink import connect
+
+        options = spec.options
+        return partial(
+            connect,
+            _broker(spec),
+            str(options["topic"]),
+            QOS[str(options["qos"])],
+            retain=options.get("sink.retain") == "true",
+        )
+
+
+def topic_problem(topic: str, direction: Direction) -> CatalogProblem | None:
+    """What is wrong with a topic, if it is none that can be read, or written.
+
+    >>> topic_problem("rooms/+/temperature", Direction.SOURCE) is None
+    True
+    >>> topic_problem("rooms/#", Direction.SINK).message
+    "the topic 'rooms/#' has a wildcard: a sink writes to one topic"
+    """
+    levels = topic.split("/")
+    if not topic:
+        return CatalogProblem("the topic is empty")
+    if direction is Direction.SINK and ("+" in topic or "#" in topic):
+        return CatalogProblem(
+            f"the topic '{topic}' has a wildcard: a sink writes to one topic"
+        )
+    misplaced = [level for level in levels if len(level) > 1 and set(level) & set("+#")]
+    if misplaced or "#" in levels[:-1]:
+        return CatalogProblem(
+            f"the topic '{topic}' has a wildcard that is no level of its own, or a # "
+            "that is not the last one",
+            hint="write 'rooms/+/temperature', or 'rooms/#'",
+        )
+    return None
+
+
+def _broker(spec: TableSpec) -> Broker:
+    """The broker of a table that a run uses."""
+    try:
+        import paho.mqtt.client  # noqa: F401
+    except ImportError:
+        raise RunProblem(
+            f"the table '{spec.name}' needs the package paho-mqtt",
+            hint="pip install 'arroyo-nb[feeds]'",
+        ) from None
+    try:
+        return Broker.of(spec)
+    except CatalogProblem as problem:  # of a URL that is a variable's value
+        raise RunProblem(
+            f"the table '{spec.name}' cannot be used: {problem.message}",
+            hint=problem.hint,
+        ) from None
+
+
+CONNECTOR = Mqtt()

@@ -1,0 +1,286 @@
+"""``nats``: subjects and JetStream streams of NATS (arroyo-semantics b.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors import (
+    ConnectorBase,
+    ConnectorInfo,
+    Direction,
+    TableSpec,
+    Writer,
+)
+from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
+from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
+from arroyo_nb.feeds.table_options import message_problems, payload_options
+from arroyo_nb.formats import Framing
+from arroyo_nb.schema import Schema
+from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
+
+if TYPE_CHECKING:
+    from arroyo_nb.feeds.sink import Publisher
+    from arroyo_nb.tape import Recorder
+
+_LOGINS = {
+    "credentials": ("auth.username", "auth.password"),
+    "jwt": ("auth.jwt", "auth.nkey_seed"),
+}
+
+
+def _consumer(
+    name: str,
+    doc: str,
+    kind: OptionKind = OptionKind.INT,
+    default: OptionValue | None = None,
+    choices: tuple[str, ...] = (),
+) -> Option:
+    return Option(
+        f"consumer.{name}",
+        kind,
+        f"of JetStream's consumer: {doc}",
+        default=default,
+        choices=choices,
+        only="source",
+        in_identity=False,
+    )
+
+
+_CONSUMER = (
+    _consumer("description", "what it is for", OptionKind.STRING),
+    _consumer(
+        "ack_policy",
+        "which messages are acknowledged, once they are on disk",
+        OptionKind.ENUM,
+        "Explicit",
+        ("Explicit", "All", "None"),
+    ),
+    _consumer(
+        "replay_policy",
+        "whether messages come at once, or as far apart as they were sent",
+        OptionKind.ENUM,
+        "Instant",
+        ("Instant", "Original"),
+    ),
+    _consumer("ack_wait", "seconds before a message is sent again", default=30),
+    _consumer(
+        "filter_subjects",
+        "the subjects that are read, with commas; more than one needs nats-server 2.10",
+        OptionKind.STRING,
+    ),
+    _consumer("sample_frequency", "percent of the messages observed", default=0),
+    _consumer("num_replicas", "on how many servers its state is; 1: as the stream's"),
+    _consumer(
+        "inactive_threshold",
+        "seconds without a reader before the server removes it",
+        default=600,
+    ),
+    _consumer("rate_limit", "bits a second; -1: no limit", default=-1),
+    _consumer(
+        "max_ack_pending",
+        "messages sent and not acknowledged; -1: no limit",
+        default=-1,
+    ),
+    _consumer("max_deliver", "how often a message is sent; -1: no limit", default=-1),
+    _consumer("max_waiting", "open requests", default=1_000_000),
+    _consumer("max_batch", "messages of a request", default=10_000),
+    _consumer("max_bytes", "bytes of a request", default=100 * 2**20),
+    _consumer("max_expires", "milliseconds a request stays open", default=300_000),
+)
+
+_INFO = ConnectorInfo(
+    name="nats",
+    doc="subjects and streams of NATS",
+    directions=frozenset({Direction.SOURCE, Direction.SINK}),
+    framings=frozenset({Framing.MESSAGES}),
+    python_packages=("nats-py", "nkeys"),
+    guarantees=MappingProxyType(
+        {
+            Direction.SOURCE: "of a stream each message that it keeps comes exactly "
+            "once; of a subject messages are missing that are sent while there is no "
+            "connection, or faster than they are read",
+            Direction.SINK: "where a stream takes the subject every row arrives, and "
+            "none twice within the stream's duplicate window (two minutes by default); "
+            "elsewhere rows may be missing or come twice after a lost connection or a "
+            "killed run",
+        }
+    ),
+    options=(
+        Option(
+            "servers",
+            OptionKind.STRING,
+            "host:port of one or more servers, with commas; tls://host:port encrypts "
+            "the connection",
+            required=True,
+            holds=Holds.ADDRESS,
+        ),
+        Option(
+            "subject",
+            OptionKind.STRING,
+            "the subject; of a source instead of a stream, and then with the wildcards "
+            "* and > if need be",
+            holds=Holds.OBJECT,
+        ),
+        Option(
+            "stream",
+            OptionKind.STRING,
+            "the stream of JetStream, read from its start",
+            only="source",
+            holds=Holds.OBJECT,
+        ),
+        Option(
+            "auth.type",
+            OptionKind.ENUM,
+            "how a client says who it is",
+            default="none",
+            choices=("none", *_LOGINS),
+            in_identity=False,
+        ),
+        Option("auth.username", OptionKind.STRING, "of credentials", in_identity=False),
+        Option(
+            "auth.password",
+            OptionKind.STRING,
+            "of credentials, best as '{{ VARIABLE }}'",
+            in_identity=False,
+            holds=Holds.SECRET,
+        ),
+        Option(
+            "auth.jwt",
+            OptionKind.STRING,
+            "the JWT of a user, best as '{{ VARIABLE }}'",
+            in_identity=False,
+            holds=Holds.SECRET,
+        ),
+        Option(
+            "auth.nkey_seed",
+            OptionKind.STRING,
+            "the seed of the user's key, best as '{{ VARIABLE }}'",
+            in_identity=False,
+            holds=Holds.SECRET,
+        ),
+        *_CONSUMER,
+    ),
+)
+
+
+class Nats(ConnectorBase):
+    """Subjects and streams of NATS: which of the two follows from the options."""
+
+    info = _INFO
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
+        """None: a message does not say its columns."""
+        return None
+
+    def check(
+        self, spec: TableSpec, direction: Direction
+    ) -> Iterator[tuple[str, ArroyoError]]:
+        """What is wrong with options that are right each by itself."""
+        yield from _target_problems(spec, direction)
+        kind = str(spec.options.get("auth.type"))
+        for name in _LOGINS.get(kind, ()):
+            if name not in spec.options:
+                message = f"required option '{name}' not set"
+                yield "auth.type", CatalogProblem(message)
+        servers = str(spec.options["servers"])
+        if not REFERENCE.search(servers):
+            try:
+                addresses(servers)
+            except CatalogProblem as problem:
+                yield "servers", problem
+        yield from message_problems(spec, direction)
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Receives the messages.
+
+        Raises
+        ------
+        RunProblem
+            When the client is not installed, or an address makes no sense.
+        """
+        from arroyo_nb.feeds.connectors.nats._stream import Consumer, StreamFeed
+        from arroyo_nb.feeds.connectors.nats._subject import SubjectFeed
+        from arroyo_nb.feeds.recorder import FeedRecorder
+
+        servers, options = _servers(spec), payload_options(self, spec)
+        if "stream" in spec.options:
+            stream = StreamFeed(servers, Consumer.of(spec.options))
+            return FeedRecorder(stream, spec, options)
+        subject = SubjectFeed(servers, str(spec.options["subject"]))
+        return FeedRecorder(subject, spec, options)
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:
+        """Publishes rows.
+
+        Raises
+        ------
+        RunProblem
+            As of :meth:`recorder`.
+        """
+        from arroyo_nb.feeds.connectors.nats._sink import identified, sink_id
+        from arroyo_nb.feeds.sink import MessageWriter
+
+        prepare = identified(sink_id(state))
+        return MessageWriter(spec, _connect(spec), prepare=prepare)
+
+    def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
+        """Find out whether a server lets the client in.
+
+        Raises
+        ------
+        RunProblem
+            When it does not, or none answers.
+        """
+        from arroyo_nb.feeds.sink import check_server
+
+        check_server(_connect(spec), _servers(spec).name, look)
+
+
+def _target_problems(
+    spec: TableSpec, direction: Direction
+) -> Iterator[tuple[str, ArroyoError]]:
+    """Whether the table names what it reads or writes."""
+    given = [name for name in ("stream", "subject") if name in spec.options]
+    subject = str(spec.options.get("subject", ""))
+    if direction is Direction.SINK and "subject" not in given:
+        yield "type", CatalogProblem("`subject` must be set for sink")
+    elif direction is Direction.SINK and set(subject) & set("*>"):
+        message = f"the subject '{subject}' has a wildcard: a sink writes to one"
+        yield "subject", CatalogProblem(message)
+    elif direction is Direction.SOURCE and not given:
+        message = "One of `stream` or `subject` must be set"
+        yield "type", CatalogProblem(message)
+    elif direction is Direction.SOURCE and len(given) == 2:
+        message = "Exactly one of `stream` or `subject` must be set"
+        yield "subject", CatalogProblem(message)
+
+
+def _servers(spec: TableSpec) -> Servers:
+    """The servers of a table that a run uses."""
+    try:
+        import nats  # noqa: F401
+    except ImportError:
+        raise RunProblem(
+            f"the table '{spec.name}' needs the package nats-py",
+            hint="pip install 'arroyo-nb[feeds]'",
+        ) from None
+    try:
+        return Servers.of(spec)
+    except CatalogProblem as problem:  # of an address that is a variable's value
+        raise RunProblem(
+            f"the table '{spec.name}' cannot be used: {problem.message}",
+            hint=problem.hint,
+        ) from None
+
+
+def _connect(spec: TableSpec) -> Callable[[], Publisher]:
+    from arroyo_nb.feeds.connectors.nats._sink import NatsPublisher
+
+    return partial(NatsPublisher, _servers(spec), str(spec.options["subject"]))
+
+
+CONNECTOR = Nats()

@@ -1,0 +1,363 @@
+"""One connection to a NATS server, and its errors in our words.
+
+The client library lives in an event loop, which has a thread of its own here. It never
+connects again by itself, as whoever uses a connection decides that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import ssl
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import TimeoutError as NoAnswerInTime
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+
+    from arroyo_nb.connectors import TableSpec
+
+CONNECT_S, ANSWER_S = 4.0, 10.0
+"""How long a connection may take, and an answer of the server."""
+
+PING_S = 5
+"""How often the server is asked whether it is still there; one that does not answer
+until the next time is given up."""
+
+CLOSE_S = 0.8
+
+_SERVER = re.compile(r"(?:(?:nats|tls)://)?[\w.-]+(?::\d{1,5})?\Z")
+_LOGIN = re.compile(r"(?<=://)[^/]*@|^[^/:]*:[^/]*@")
+_REFUSED = re.compile(
+    r"authorization|authentication|permissions violation|revoked", re.I
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The servers of a table, and who a client is to them.
+
+    Parameters
+    ----------
+    table
+        The table that is read or written, for errors.
+    shown
+        What errors call the servers.
+    addresses
+        URLs; the first one that answers is used.
+    username, password
+        Of a login by password; None: there is none.
+    jwt, seed
+        Of a login by JWT; None: there is none.
+    """
+
+    table: str
+    shown: str
+    addresses: tuple[str, ...]
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    jwt: str | None = field(default=None, repr=False)
+    seed: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, spec: TableSpec) -> Servers:
+        """The servers of a table, its variables resolved."""
+        options = spec.options
+        kind = options.get("auth.type")
+
+        def text(name: str, wanted: str) -> str | None:
+            return str(options[name]) if kind == wanted else None
+
+        return cls(
+            spec.name,
+            spec.shown("servers"),
+            addresses(str(options["servers"])),
+            text("auth.username", "credentials"),
+            text("auth.password", "credentials"),
+            text("auth.jwt", "jwt"),
+            text("auth.nkey_seed", "jwt"),
+        )
+
+    @property
+    def name(self) -> str:
+        """What errors call them."""
+        return f"NATS at {self.shown}"
+
+    def away(self, why: str) -> Unreached:
+        """The error for servers that do not answer."""
+        return Unreached(
+            f"the table '{self.table}' cannot reach {self.name}: {why}",
+            hint="start it, or look at the option 'servers'",
+        )
+
+    def refusal(self, what: str, why: str, hint: str | None = None) -> RunProblem:
+        """The error for a server that answers, and refuses."""
+        return RunProblem(
+            f"{self.name} {what} the table '{self.table}': {why}", hint=hint
+        )
+
+    def problem(self, problem: BaseException | None) -> RunProblem:
+        """What the client library says, in our words."""
+        if isinstance(problem, RunProblem):
+            return problem
+        if isinstance(problem, ssl.SSLCertVerificationError):
+            hint = "look at the host in 'servers'"
+            return self.refusal("cannot be trusted by", problem.verify_message, hint)
+        why = getattr(problem, "strerror", None) or str(problem or "")
+        why = why.removeprefix("nats: ").strip("'")
+        if _REFUSED.search(why):
+            hint = "look at 'auth.type' and the options of the login, and at what it "
+            return self.refusal("refuses", why, f"{hint}may read and write")
+        if isinstance(problem, TimeoutError) or not why:
+            why = "it does not answer"
+        return self.away(why)
+
+    def login(self) -> dict[str, Any]:
+        """The settings of a client that say who it is."""
+        if self.username is not None:
+            return {"user": self.username, "password": self.password}
+        if self.jwt is None:
+            return {}
+        jwt = self.jwt.encode()
+        return {"user_jwt_cb": lambda: bytearray(jwt), "signature_cb": self._sign}
+
+    def _sign(self, nonce: str) -> bytes:
+        import nkeys
+
+        assert self.seed is not None, "there is no JWT without it"
+        try:
+            signature = nkeys.from_seed(self.seed.encode()).sign(nonce.encode())
+        except Exception:
+            # Its text may have the seed.
+            raise self.refusal(
+                "cannot be told by", "the option 'auth.nkey_seed' is no seed of a user"
+            ) from None
+        return base64.urlsafe_b64encode(signature).rstrip(b"=")
+
+
+def addresses(servers: str) -> tuple[str, ...]:
+    """The addresses of an option.
+
+    Raises
+    ------
+    CatalogProblem
+        When one is none; a login in it is not quoted.
+
+    >>> addresses("one:4222, tls://two")
+    ('nats://one:4222', 'tls://two')
+    """
+    found = []
+    for one in (part.strip() for part in servers.split(",")):
+        if "@" in one:
+            raise CatalogProblem(
+                f"the address '{_LOGIN.sub('', one)}' has a login in it",
+                hint="write 'auth.type' = 'credentials' with 'auth.username' and "
+                "'auth.password'",
+            )
+        if not _SERVER.match(one):
+            raise CatalogProblem(
+                f"the address '{one}' is not one of NATS",
+                hint="write host:4222, or tls://host:4222, with commas between",
+            )
+        found.append(one if "://" in one else f"nats://{one}")
+    return tuple(found)
+
+
+class NatsClient:
+    """A client that is connected.
+
+    Parameters
+    ----------
+    servers
+        Where to.
+    on_lost
+        Is called when the connection is lost, on the thread of the event loop.
+    on_slow
+        Is called for each message that the library has left out.
+
+    Raises
+    ------
+    Unreached
+        When no server answers.
+    RunProblem
+        When one refuses.
+    """
+
+    def __init__(
+        self,
+        servers: Servers,
+        *,
+        on_lost: Callable[[], None] = lambda: None,
+        on_slow: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.servers = servers
+        self.failure: RunProblem | None = None
+        self.ignored = ""
+        """What a refusal may name that does not matter."""
+        self._on_lost, self._on_slow = on_lost, on_slow
+        self._closing = False
+        self._client: Client | None = None
+        self._failed: asyncio.Future[Exception] | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._run, name=f"nats {servers.shown}", daemon=True
+        )
+        self._thread.start()
+        try:
+            self._client = self.call(self._connect(), 2 * CONNECT_S)
+        except BaseException:
+            self._end()
+            raise
+
+    @property
+    def client(self) -> Client:
+        """The library's client; used in the event loop only."""
+        assert self._client is not None, "it is connected"
+        return self._client
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        # What is asked for meanwhile becomes a task too.
+        while left := asyncio.all_tasks(self._loop):
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.close()
+
+    def call(self, work: Coroutine[Any, Any, T], timeout_s: float = ANSWER_S) -> T:
+        """What a coroutine gives, in the event loop.
+
+        Raises
+        ------
+        Unreached, RunProblem
+            In place of the library's errors.
+        """
+        from nats.errors import Error
+
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(timeout_s)
+        except NoAnswerInTime as problem:
+            future.cancel()
+            raise self.failure or self.servers.problem(problem) from problem
+        except (Error, OSError) as problem:
+            raise self.failure or self.servers.problem(problem) from problem
+
+    async def _connect(self) -> Client:
+        problem: BaseException | None = None
+        for address in self.servers.addresses:
+            try:
+                return await asyncio.wait_for(self._connect_to(address), CONNECT_S)
+            except Exception as found:
+                # A server that refuses says more than one that is away.
+                said = self.servers.problem(found)
+                if problem is None or not isinstance(said, Unreached):
+                    problem = said
+        raise problem or self.servers.away("there is no address")
+
+    async def _connect_to(self, address: str) -> Client:
+        from nats.aio.client import Client
+
+        client = Client()
+        # The library would try again and again, and tells only its callback why.
+        self._failed = asyncio.get_running_loop().create_future()
+        settings: dict[str, Any] = {
+            "error_cb": self._heard,
+            "closed_cb": self._closed,
+            "allow_reconnect": False,
+            "connect_timeout": CONNECT_S,
+            "ping_interval": PING_S,
+            "max_outstanding_pings": 1,
+            "name": f"arroyo-nb {self.servers.table}",
+            **self.servers.login(),
+        }
+        if address.startswith("tls://"):
+            settings["tls"] = ssl.create_default_context()
+        connecting = asyncio.ensure_future(client.connect([address], **settings))
+        try:
+            await asyncio.wait(
+                {connecting, self._failed}, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not connecting.done():
+                raise self._failed.result()
+            await connecting
+        except BaseException:
+            connecting.cancel()
+            with suppress(Exception):
+                await client.close()
+            raise
+        finally:
+            self._failed = None
+        return client
+
+    async def _heard(self, problem: Exception) -> None:
+        from nats.errors import SlowConsumerError
+
+        if self._failed is not None:
+            if not self._failed.done():
+                self._failed.set_result(problem)
+        elif isinstance(problem, SlowConsumerError):
+            self._on_slow()
+        elif not self.ignored or self.ignored not in str(problem):
+            self._lose(problem)
+
+    async def _closed(self) -> None:
+        self._lose(self._client.last_error if self._client is not None else None)
+
+    def _lose(self, problem: BaseException | None) -> None:
+        if self._closing or self.failure is not None:
+            return
+        self.failure = (
+            self.servers.problem(problem)
+            if problem is not None
+            else self.servers.away("the connection was lost")
+        )
+        self._on_lost()
+
+    def check(self) -> None:
+        """Raise why the connection was lost, if it was.
+
+        Raises
+        ------
+        Unreached, RunProblem
+            As of the constructor.
+        """
+        if self.failure is not None:
+            raise self.failure
+
+    def soon(self, work: Callable[[], Awaitable[Any]]) -> None:
+        """Have a coroutine run, and wait for nothing; what it raises is dropped: a
+        connection that is lost says so by itself."""
+
+        async def run() -> None:
+            with suppress(Exception):
+                await work()
+
+        running = run()
+        try:
+            asyncio.run_coroutine_threadsafe(running, self._loop)
+        except RuntimeError:  # the loop has ended
+            running.close()
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._closing = True
+        with suppress(RunProblem):
+            self.call(self.client.close(), CLOSE_S)
+        self._end()
+
+    def _end(self) -> None:
+        if not self._loop.is_closed():
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CLOSE_S)

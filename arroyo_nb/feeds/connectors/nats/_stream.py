@@ -1,0 +1,416 @@
+"""Messages of a JetStream stream, as a feed receives them: each exactly once.
+
+A position is the number of a message in its stream. Every connection makes a consumer
+of its own that begins behind the position, so messages come in order from there, and
+one that comes again is known by its number. Messages are acknowledged when they are on
+disk, for streams that keep a message until then.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import Unreached
+from arroyo_nb.feeds import Message
+from arroyo_nb.feeds.connectors.nats._client import NatsClient, Servers
+from arroyo_nb.with_options import OptionValue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from nats.aio.msg import Msg
+
+    from arroyo_nb.tape import Position
+
+PULL_MESSAGES, PULL_BYTES = 5_000, 16 * 2**20
+"""What is asked for at once, at most: so much is held beside what was taken."""
+
+PULL_S = 5.0
+"""How long a request stays open; one that is not answered for longer by
+:data:`SILENT_S` shows that the connection hangs."""
+
+SILENT_S = 3.0
+
+_NS, _MS = 1_000_000_000, 1_000_000
+_PREFIX = "consumer."
+
+_SETTINGS: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {
+        "ack_wait": ("ack_wait", _NS),
+        "num_replicas": ("num_replicas", 1),
+        "inactive_threshold": ("inactive_threshold", _NS),
+        "rate_limit": ("rate_limit_bps", 1),
+        "max_ack_pending": ("max_ack_pending", 1),
+        "max_deliver": ("max_deliver", 1),
+        "max_waiting": ("max_waiting", 1),
+        "max_batch": ("max_batch", 1),
+        "max_bytes": ("max_bytes", 1),
+        "max_expires": ("max_expires", _MS),
+    }
+)
+"""What the server calls the numbers of the options, and how many of its units each
+is."""
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """How a stream is read.
+
+    Parameters
+    ----------
+    stream
+        Its name.
+    settings
+        The settings of the server's consumer.
+    """
+
+    stream: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: Mapping[str, OptionValue]) -> Consumer:
+        """How the stream of a table is read, by its options."""
+        given = {
+            name.removeprefix(_PREFIX): value
+            for name, value in options.items()
+            if name.startswith(_PREFIX)
+        }
+        settings: dict[str, Any] = {
+            "ack_policy": str(given.get("ack_policy", "Explicit")).lower(),
+            "replay_policy": str(given.get("replay_policy", "Instant")).lower(),
+        }
+        if description := given.get("description"):
+            settings["description"] = str(description)
+        if frequency := int(str(given.get("sample_frequency", 0))):
+            settings["sample_freq"] = f"{frequency}%"
+        subjects = [s.strip() for s in str(given.get("filter_subjects", "")).split(",")]
+        if len(subjects) > 1:
+            settings["filter_subjects"] = subjects
+        elif subjects[0]:
+            settings["filter_subject"] = subjects[0]
+        for name, (theirs, unit) in _SETTINGS.items():
+            value = int(str(given.get(name, -1)))
+            if value > 0:
+                settings[theirs] = value * unit
+        # Without it the server stops after a thousand.
+        settings.setdefault("max_ack_pending", -1)
+        return cls(str(options["stream"]), settings)
+
+    @property
+    def pull_messages(self) -> int:
+        """How many messages are asked for at once."""
+        return min(PULL_MESSAGES, int(self.settings.get("max_batch", PULL_MESSAGES)))
+
+    def pull_bytes(self, largest: int) -> int:
+        """How large they may be together, where one may be as large as that."""
+        most = max(PULL_BYTES, 2 * largest)
+        return min(most, int(self.settings.get("max_bytes", most)))
+
+    @property
+    def pull_ns(self) -> int:
+        """How long a request stays open."""
+        longest = int(self.settings.get("max_expires", PULL_S * _NS))
+        return min(int(PULL_S * _NS), longest)
+
+    @property
+    def acknowledges(self) -> bool:
+        """Whether the server waits for acknowledgements."""
+        return self.settings["ack_policy"] != "none"
+
+    def beginning(self, after: int, *, keeps_unread: bool) -> dict[str, Any]:
+        """The settings with the place where it begins.
+
+        Parameters
+        ----------
+        after
+            The number of the last message that was received; 0: there was none.
+        keeps_unread
+            Whether the stream has only what nobody has acknowledged: such a one is
+            read from its start.
+        """
+        if not after or keeps_unread:
+            return {**self.settings, "deliver_policy": "all"}
+        start = {"deliver_policy": "by_start_sequence", "opt_start_seq": after + 1}
+        return {**self.settings, **start}
+
+
+class StreamConnection:
+    """One connection that reads a stream by a consumer of its own.
+
+    Parameters
+    ----------
+    servers
+        Where to.
+    consumer
+        How it is read.
+    received
+        The number of the last message that was received; 0: there was none.
+    stored
+        The number of the last one that is on disk.
+    names
+        The server's consumers that were made before; the one of this connection is left
+        in it.
+    """
+
+    lost_messages = 0
+
+    def __init__(
+        self,
+        servers: Servers,
+        consumer: Consumer,
+        *,
+        received: int,
+        stored: int,
+        names: set[str],
+    ) -> None:
+        self.resumes = True
+        self.stored = stored
+        self._servers = servers
+        self._consumer = consumer
+        self._last = received
+        self._names = names
+        self._name = f"arroyo-nb-{secrets.token_hex(8)}"
+        self._inbox = ""
+        self._changed = threading.Condition()
+        self._messages: list[Message] = []
+        # Where each is acknowledged, oldest first.
+        self._replies: deque[tuple[int, str]] = deque()
+        self._delivered = 0
+        self._asked, self._asked_s = 0, 0.0
+        self._client = NatsClient(servers, on_lost=self._wake, on_slow=self._lose)
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        stream = self._consumer.stream
+        found = self._ask(f"STREAM.INFO.{stream}", {})
+        self._check_stream(found["state"])
+        retention = found["config"]["retention"]
+        keeps_unread = retention == "workqueue"
+        if retention == "limits" and self._last:
+            self.resumes = found["state"]["first_seq"] <= self._last + 1
+        if keeps_unread:
+            # It takes one consumer; the messages stay.
+            self._delete_former()
+        settings = self._consumer.beginning(self._last, keeps_unread=keeps_unread)
+        named = {**settings, "durable_name": self._name}
+        self._names.add(self._name)
+        self._ask(
+            f"CONSUMER.DURABLE.CREATE.{stream}.{self._name}",
+            {"stream_name": stream, "config": named},
+        )
+        # Behind the new one: a stream of interest drops what no consumer waits for.
+        if not keeps_unread:
+            self._delete_former()
+        self._client.call(self._subscribe())
+
+    def _check_stream(self, state: Mapping[str, Any]) -> None:
+        """Make sure that it is the stream that was read before."""
+        if state["last_seq"] < self._last:
+            raise self._servers.refusal(
+                f"has another stream '{self._consumer.stream}' now than before for",
+                f"it ends with message {state['last_seq']:,}, and {self._last:,} were "
+                "received",
+                "start the run with another state folder",
+            )
+
+    def _delete_former(self) -> None:
+        for name in self._names - {self._name}:
+            path = f"CONSUMER.DELETE.{self._consumer.stream}.{name}"
+            self._ask(path, {}, missing=True)
+            self._names.discard(name)
+
+    async def _subscribe(self) -> None:
+        client = self._client.client
+        self._inbox = client.new_inbox()
+        await client.subscribe(self._inbox, cb=self._put)
+        await client.flush()
+
+    def _ask(
+        self, path: str, body: Mapping[str, Any], *, missing: bool = False
+    ) -> dict[str, Any]:
+        """Ask JetStream; ``missing``: whether what is named need not be there."""
+        from nats.errors import NoRespondersError
+
+        client = self._client.client
+        work = client.request(f"$JS.API.{path}", json.dumps(body).encode(), timeout=5)
+        try:
+            answer = self._client.call(work)
+        except Unreached as problem:
+            if isinstance(problem.__cause__, NoRespondersError):
+                raise self._servers.refusal(
+                    "cannot be read by",
+                    "JetStream is not enabled",
+                    "start nats-server with -js, or read a 'subject'",
+                ) from problem
+            raise
+        found: dict[str, Any] = json.loads(answer.data)
+        error = found.get("error")
+        if error is None or (missing and error.get("code") == 404):
+            return found
+        why = str(error.get("description", error))
+        if error.get("code") == 503:
+            raise self._servers.away(why)
+        raise self._servers.refusal(
+            f"cannot give the stream '{self._consumer.stream}' to",
+            why,
+            "look at the options 'stream' and 'consumer.*'",
+        )
+
+    def receive(self, timeout_s: float) -> Sequence[Message]:
+        """What has come (see :class:`arroyo_nb.feeds.Connection`)."""
+        self._pull()
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._messages or self._client.failure, timeout_s
+            )
+            taken, self._messages = self._messages, []
+        if not taken:
+            self._client.check()
+        return taken
+
+    def _pull(self) -> None:
+        """Ask for more messages, unless a request is open."""
+        now_s = time.monotonic()
+        with self._changed:
+            if self._asked > 0:
+                if now_s - self._asked_s > PULL_S + SILENT_S:
+                    raise self._servers.away("it does not answer")
+                return
+            self._asked, self._asked_s = self._consumer.pull_messages, now_s
+        request = {
+            "batch": self._consumer.pull_messages,
+            "max_bytes": self._consumer.pull_bytes(self._client.client.max_payload),
+            "expires": self._consumer.pull_ns,
+        }
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._consumer.stream}.{self._name}"
+        client, data = self._client.client, json.dumps(request).encode()
+        self._client.soon(lambda: client.publish(subject, data, reply=self._inbox))
+
+    async def _put(self, message: Msg) -> None:
+        """Take a message, or the end of a request, on the thread of the event loop."""
+        status = (message.headers or {}).get("Status")
+        with self._changed:
+            if status is not None and not message.reply:
+                self._end_request(status, message.headers or {})
+                return
+            self._asked -= 1
+            self._asked_s = time.monotonic()
+            told = message.metadata
+            if told.sequence.consumer != self._delivered + 1:
+                self._fail("a message was lost on its way")
+                return
+            self._delivered += 1
+            sequence = told.sequence.stream
+            self._replies.append((sequence, message.reply))
+            if sequence <= self._last:
+                # It was not acknowledged in time, or to another connection.
+                self._acknowledge()
+                return
+            self._last = sequence
+            position = {"consumer": self._name, "sequence": sequence}
+            taken = Message(message.data, time.time_ns() // 1_000, position)
+            self._messages.append(taken)
+            self._changed.notify_all()
+
+    def _end_request(self, status: str, headers: Mapping[str, str]) -> None:
+        if status == "100":  # a heartbeat
+            return
+        self._asked = 0
+        # 404, 408, and a 409 of a limit end a request that was not filled.
+        why = headers.get("Description", "the consumer is gone")
+        if status == "503" or (status == "409" and "max" not in why.lower()):
+            self._fail(why)
+
+    def _fail(self, why: str) -> None:
+        if self._client.failure is None:
+            self._client.failure = self._servers.away(why)
+        self._changed.notify_all()
+
+    def acknowledge(self, position: Position | None) -> None:
+        """Tell the server that messages up to a position are on disk."""
+        if position is not None:
+            with self._changed:
+                self.stored = max(self.stored, position["sequence"])
+                self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        """Acknowledge what is on disk; while the lock is held."""
+        replies = []
+        while self._replies and self._replies[0][0] <= self.stored:
+            replies.append(self._replies.popleft()[1])
+        client = self._client.client
+
+        async def acknowledge() -> None:
+            for reply in replies:
+                await client.publish(reply, b"+ACK")
+
+        if replies and self._consumer.acknowledges:
+            self._client.soon(acknowledge)
+
+    def close(self) -> None:
+        """Disconnect; the server keeps the consumer for a while."""
+        self._client.close()
+
+    def _lose(self) -> None:
+        with self._changed:
+            self._fail("messages came faster than they were read")
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+
+class StreamFeed:
+    """Receives the messages of a stream.
+
+    Parameters
+    ----------
+    servers
+        Where they are.
+    consumer
+        How it is read.
+    """
+
+    metadata: Mapping[str, pa.DataType] = {}
+
+    def __init__(self, servers: Servers, consumer: Consumer) -> None:
+        self.server = servers.shown
+        self._servers = servers
+        self._consumer = consumer
+        self._connection: StreamConnection | None = None
+        self._names: set[str] = set()
+
+    def connect(self, position: Position | None) -> StreamConnection:
+        """Connect, and read on behind a position.
+
+        Raises
+        ------
+        Unreached
+            When no server answers.
+        RunProblem
+            When one refuses, or there is no such stream.
+        """
+        received = int(position["sequence"]) if position else 0
+        # What the first one begins behind is on the tape.
+        before = self._connection
+        if position is not None:
+            self._names.add(str(position["consumer"]))
+        self._connection = StreamConnection(
+            self._servers,
+            self._consumer,
+            received=received,
+            stored=received if before is None else before.stored,
+            names=self._names,
+        )
+        return self._connection

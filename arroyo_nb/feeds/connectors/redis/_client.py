@@ -1,0 +1,78 @@
+"""The client of a Redis server, or of a cluster of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from arroyo_nb.with_options import OptionValue
+
+TIMEOUT_S = 2.0
+"""How long a server may take to answer. One that does not is told, and not asked again:
+it hangs, and everybody would wait for it several times."""
+
+PASSWORD = re.compile(r"(?<=://)[^/]*@")
+
+
+def addresses(options: Mapping[str, OptionValue]) -> tuple[str, ...]:
+    """The URLs of a table: of one server, or of nodes of a cluster."""
+    given = str(options.get("address", options.get("cluster.addresses")))
+    parts = given.split(",") if "address" not in options else [given]
+    return tuple(part.strip() for part in parts)
+
+
+def make_client(
+    addresses: tuple[str, ...],
+    *,
+    is_cluster: bool,
+    username: str | None,
+    password: str | None,
+    tries: int,
+    timeout_s: float = TIMEOUT_S,
+) -> Any:
+    """A client that connects when it is first asked.
+
+    Parameters
+    ----------
+    addresses
+        URLs; several are nodes of one cluster.
+    is_cluster
+        Whether it is one.
+    username, password
+        Where they are not in the URL.
+    tries
+        How often it tries again to connect.
+    timeout_s
+        How long an answer may take.
+    """
+    import redis
+    from redis.backoff import ExponentialBackoff
+    from redis.retry import Retry
+
+    backoff = ExponentialBackoff(cap=1.0, base=0.05)
+    settings: dict[str, Any] = {
+        "retry": Retry(backoff, tries, supported_errors=(redis.ConnectionError,)),
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": TIMEOUT_S,
+        **({"username": username} if username else {}),
+        **({"password": password} if password else {}),
+    }
+    first, *others = addresses
+    if not is_cluster:
+        return redis.Redis.from_url(first, **settings)
+    # Whichever of them answers tells the others.
+    urls = map(redis.connection.parse_url, others)
+    nodes = [redis.cluster.ClusterNode(u["host"], u.get("port", 6379)) for u in urls]
+    return redis.RedisCluster(url=first, startup_nodes=nodes, **settings)
+
+
+def is_away(problem: Exception) -> bool:
+    """Whether nobody answers; a server that refuses who logs in does."""
+    from redis import exceptions
+
+    if isinstance(problem, exceptions.RedisClusterException):
+        return "cannot be connected" in str(problem)
+    refused = (exceptions.AuthenticationError, exceptions.AuthorizationError)
+    away = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
+    return isinstance(problem, away) and not isinstance(problem, refused)

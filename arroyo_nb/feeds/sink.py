@@ -1,0 +1,282 @@
+"""Sinks of messages: each row is sent by itself, in order, and confirmed by a server.
+
+::
+
+    micro-batch --Spark encodes its rows--> MessageWriter: pieces, sent again while the
+        server is away --Publisher: one connection--> server
+
+A batch is written when the server has confirmed its last message: what was sent and not
+confirmed is sent again. A piece is small, so that little of it comes twice.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.connectors import CollectingWriter
+from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.formats import IMAGE, change_format, payload_format
+from arroyo_nb.schema import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column
+
+    from arroyo_nb.connectors import TableSpec
+
+VALUE = "/payload"
+"""The column of payloads, as bytes; no column of a table has its name."""
+
+PIECE_MESSAGES, PIECE_BYTES = 1_000, 4 * 2**20
+"""What is sent before it is confirmed, at most."""
+
+PATIENCE_S = 60.0
+"""How long a batch waits for a server that is away, before the run fails."""
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 5.0
+"""Before a piece is sent again: the first time, and after many."""
+
+REACH_S = 5.0
+"""How long a server may take to answer before a run starts."""
+
+STOP_S = 0.4
+"""How long a batch may go on when its run is stopped; what is left of it is written by
+whoever resumes the run."""
+
+_LOOK_S = 0.05
+
+T = TypeVar("T")
+
+
+class Publisher(Protocol):
+    """One connection to a server; used by one thread, but for :meth:`close`."""
+
+    def send(self, rows: pa.Table, batch_id: int) -> None:
+        """Send messages in order; returns when the server has confirmed the last one.
+
+        Parameters
+        ----------
+        rows
+            The payloads as :data:`VALUE`, and the columns beside them.
+        batch_id
+            The micro-batch that they are of.
+
+        Raises
+        ------
+        Unreached
+            When the connection is lost: another one sends all of them again.
+        RunProblem
+            When no other one will do better.
+        """
+
+    def close(self) -> None:
+        """End it, within a second."""
+
+
+class MessageWriter(CollectingWriter):
+    """Sends the rows of micro-batches as messages.
+
+    Parameters
+    ----------
+    spec
+        The table.
+    connect
+        Makes a connection.
+    beside
+        Columns that a publisher is given beside the payloads.
+    prepare
+        Is given the messages of each batch and its number, and returns what is sent.
+    whole
+        Whether a batch is sent in one piece.
+    clock
+        A monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        spec: TableSpec,
+        connect: Callable[[], Publisher],
+        *,
+        beside: Sequence[str] = (),
+        prepare: Callable[[pa.Table, int], pa.Table] | None = None,
+        whole: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._spec = spec
+        self._format = str(spec.options["format"])
+        self._connect = connect
+        self._beside = tuple(beside)
+        self._prepare = prepare
+        self._whole = whole
+        self._clock = clock
+        self._publisher: Publisher | None = None
+        self._stopping = Event()
+        self._stopped_s = 0.0
+
+    def columns(self, names: Sequence[str]) -> list[Column]:
+        """The payload of each row, or what the document of a change is made of."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        schema, options = self._spec.physical, self._spec.options
+        if WEIGHT in names:
+            image = change_format(self._format).image(schema, options)
+            return [F.expr(image).alias(IMAGE), F.col(WEIGHT), F.col(ROW_ID)]
+        beside = [F.col(quoted(name)) for name in self._beside]
+        payload = payload_format(self._format).encoded(schema, options)
+        return [payload.alias(VALUE), *beside]
+
+    def take(self, rows: pa.Table, batch_id: int) -> int:
+        """Send one micro-batch.
+
+        Raises
+        ------
+        Unreached
+            When the server has been away for :data:`PATIENCE_S`, or the run is stopped
+            before the server has confirmed all.
+        RunProblem
+            When it refuses.
+        """
+        messages = self._messages(rows)
+        if self._prepare is not None:
+            messages = self._prepare(messages, batch_id)
+        for piece in [messages] if self._whole else pieces(messages):
+            if piece.num_rows:
+                self._send(piece, batch_id)
+        return messages.num_rows
+
+    def give_up(self) -> None:
+        """Wait for the server no longer: the run is stopped."""
+        self._stopped_s = self._clock()
+        self._stopping.set()
+
+    def close(self) -> None:
+        """Disconnect."""
+        self.give_up()
+        self._disconnect()
+
+    def _messages(self, rows: pa.Table) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if WEIGHT in rows.column_names:
+            from arroyo_nb.changelog.debezium_changes import documents
+
+            texts = change_format(self._format).change_texts(documents(rows))
+            return pa.table({VALUE: texts.cast(pa.binary())})
+        # A payload cannot be NULL: it is empty instead.
+        payloads = pc.fill_null(rows[VALUE].cast(pa.binary()), b"")
+        return rows.set_column(rows.column_names.index(VALUE), VALUE, payloads)
+
+    def _send(self, piece: pa.Table, batch_id: int) -> None:
+        """Send a piece, again and again while the server is away."""
+        until_s, tries = self._clock() + PATIENCE_S, 0
+        while True:
+            try:
+                run_in_thread(partial(self._attempt, piece, batch_id), self._look)
+            except Unreached:
+                self._disconnect()
+                if self._stopping.is_set() or self._clock() >= until_s:
+                    raise
+                self._stopping.wait(_wait_s(tries))
+                tries += 1
+            else:
+                return
+
+    def _attempt(self, piece: pa.Table, batch_id: int) -> None:
+        try:
+            if self._publisher is None:
+                self._publisher = self._connect()
+            self._publisher.send(piece, batch_id)
+        finally:
+            # Who stopped the run did not wait for this thread.
+            if self._stopping.is_set():
+                self._disconnect()
+
+    def _look(self) -> None:
+        if self._stopping.is_set() and self._clock() - self._stopped_s > STOP_S:
+            raise Unreached(
+                f"the run was stopped before the rows of '{self._spec.name}' were "
+                "confirmed"
+            )
+
+    def _disconnect(self) -> None:
+        publisher, self._publisher = self._publisher, None
+        if publisher is not None:
+            with suppress(RunProblem, OSError):
+                publisher.close()
+
+
+def pieces(messages: pa.Table) -> Iterator[pa.Table]:
+    """Messages in order, each piece no larger than what is sent before it is
+    confirmed."""
+    each_bytes = max(1, messages.nbytes // max(1, messages.num_rows))
+    count = max(1, min(PIECE_MESSAGES, PIECE_BYTES // each_bytes))
+    for start in range(0, messages.num_rows, count):
+        yield messages.slice(start, count)
+
+
+def check_server(
+    connect: Callable[[], Publisher], server: str, look: Callable[[], None]
+) -> None:
+    """Find out whether a server can be written to, within :data:`REACH_S`.
+
+    Parameters
+    ----------
+    connect
+        Makes a connection; it is ended at once.
+    server
+        What errors call it.
+    look
+        As of :meth:`arroyo_nb.connectors.ProbesSink.reach`.
+
+    Raises
+    ------
+    Unreached
+        When it does not answer.
+    RunProblem
+        When it refuses.
+    """
+    until_s = time.monotonic() + REACH_S
+
+    def look_in_time() -> None:
+        look()
+        if time.monotonic() > until_s:
+            raise Unreached(f"{server} does not answer within {REACH_S:.0f} seconds")
+
+    run_in_thread(lambda: connect().close(), look_in_time)
+
+
+def run_in_thread(work: Callable[[], T], look: Callable[[], None]) -> T:
+    """What a call gives that may block; ``look`` is called meanwhile, and what it
+    raises ends the wait, not the call."""
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as problem:  # who waits raises it
+            result.set_exception(problem)
+
+    Thread(target=run, name="sink", daemon=True).start()
+    while True:
+        try:
+            return result.result(_LOOK_S)
+        except TimeoutError:
+            if result.done():
+                raise
+        look()
+
+
+def _wait_s(tries: int) -> float:
+    """How long to wait before a piece is sent again: twice as long each time, and by
+    chance a little less, so that many clients do not come at once."""
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(tries, 16))
+    return longest * random.uniform(0.5, 1.0)

@@ -1,0 +1,417 @@
+"""The MQTT connector against a real broker."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import threading
+import time
+
+import mosquitto_server as broker
+import pytest
+from certificates import certificates
+from feed_process import KilledFeed
+from feed_tables import Tape, batch, declared, open_writer, recorder
+from machine import allowed
+from mosquitto_server import DURABLE, mosquitto, subscribed
+from server_process import free_port, resident_bytes
+
+from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.errors import DataProblem, RunProblem, Unreached
+from arroyo_nb.feeds.connectors.mqtt import _client
+
+MQTT = CONNECTORS.get("mqtt")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with mosquitto(tmp_path_factory.mktemp("mqtt"), *DURABLE) as server:
+        yield server
+
+
+def url(server):
+    return f"mqtt://127.0.0.1:{server.port}"
+
+
+def source(server, columns="n BIGINT", **options):
+    given = {"url": url(server), "topic": "rooms/#", **options}
+    return recorder("mqtt", columns, **given)
+
+
+def numbers(*values):
+    return [json.dumps({"n": value}).encode() for value in values]
+
+
+def connected(tape):
+    return lambda: tape.recorder.connection_status.connections > 0 or tape.error
+
+
+def reach(**options):
+    table = declared("mqtt", "sink", topic="rooms/a", **options)
+    MQTT.reach(table.spec.resolved(), lambda: None)
+
+
+@pytest.mark.parametrize("qos", ["AtMostOnce", "AtLeastOnce", "ExactlyOnce"])
+def test_messages_come_in_order_with_their_topic(server, qos, eventually):
+    columns = "n BIGINT, topic TEXT METADATA FROM 'topic'"
+    topic = f"order/{qos}"
+    with Tape(source(server, columns, topic="order/+", qos=qos)) as tape:
+        eventually(connected(tape))
+        broker.publish(server.port, numbers(*range(50)), topic, qos=2)
+        eventually(lambda: len(tape.rows) >= 50)
+    assert tape.error is None
+    assert tape.column() == list(range(50))
+    assert set(tape.column("topic")) == {topic}
+    assert tape.recorder.connection_status.lost_messages == 0
+
+
+def test_messages_of_the_time_between_two_runs_come_to_the_second(server, eventually):
+    options = {"topic": "between/a", "qos": "AtLeastOnce"}
+    with Tape(source(server, **options)) as first:
+        eventually(connected(first))
+        broker.publish(server.port, numbers(1, 2), "between/a")
+        eventually(lambda: len(first.rows) >= 2)
+    broker.publish(server.port, numbers(3, 4), "between/a")
+    with Tape(source(server, **options), first.position) as second:
+        eventually(lambda: 4 in second.column())
+    assert sorted(set(first.column() + second.column())) == [1, 2, 3, 4]
+    assert second.column()[-2:] == [3, 4]
+    assert second.recorder.connection_status.gaps == 0
+
+
+def kills(server, tmp_path, eventually, times):
+    """Everything that is published comes, though the run is killed again and again."""
+    topic = f"kills/{times}"
+    table = {"connector": "mqtt", "url": url(server), "topic": topic}
+    feed = KilledFeed(tmp_path / "chunks", {**table, "qos": "AtLeastOnce"})
+    sent = 1
+    with feed.running():
+
+        def begins():
+            broker.publish(server.port, numbers(0), topic)
+            return feed.values
+
+        # Before its first message a client is not known to a run that is resumed.
+        eventually(begins, every_s=0.2)
+    for _ in range(times):
+        with feed.running():
+            before = len(feed.values)
+            payloads = numbers(*range(sent, sent + random.randrange(1, 500)))
+            broker.publish(server.port, payloads, topic)
+            sent += len(payloads)
+            eventually(lambda before=before: len(feed.values) > before)
+    with feed.running():
+        eventually(lambda: set(feed.values) == set(range(sent)))
+
+
+def test_nothing_is_missing_when_the_run_is_killed(server, tmp_path, eventually):
+    kills(server, tmp_path, eventually, 2)
+
+
+@pytest.mark.long
+def test_nothing_is_missing_when_the_run_is_killed_often(server, tmp_path, eventually):
+    kills(server, tmp_path, eventually, 20)
+
+
+def test_without_a_session_a_lost_connection_is_a_gap(tmp_path, eventually):
+    with mosquitto(tmp_path) as server, Tape(source(server)) as tape:
+        eventually(connected(tape))
+        server.kill()
+        eventually(lambda: tape.recorder.connection_status.away_s > 0)
+        server.start()
+        eventually(lambda: tape.recorder.connection_status.gaps == 1)
+        broker.publish(server.port, numbers(1))
+        eventually(lambda: tape.column() == [1])
+
+
+def test_what_comes_again_on_a_new_connection_is_left_out(tmp_path, eventually):
+    with (
+        mosquitto(tmp_path, *DURABLE) as server,
+        Tape(source(server, qos="AtLeastOnce")) as tape,
+    ):
+        eventually(connected(tape))
+        broker.publish(server.port, numbers(0))
+        eventually(lambda: tape.rows)
+        # Nothing is on disk, so nothing is acknowledged, and all of it comes again.
+        tape.pause()
+        broker.publish(server.port, numbers(*range(1, 40)))
+        for _ in range(3):
+            server.end()
+            server.start()
+            eventually(lambda: tape.recorder.connection_status.away_s == 0)
+        broker.publish(server.port, numbers(40))
+        tape.resume()
+        eventually(lambda: 40 in tape.column())
+    assert sorted(tape.column()) == list(range(41))
+    assert tape.recorder.connection_status.gaps == 0
+
+
+def restarts(tmp_path, eventually, times):
+    """Everything that is published comes, though the broker goes and comes back."""
+    sent = 0
+    with (
+        mosquitto(tmp_path, *DURABLE) as server,
+        Tape(source(server, qos="AtLeastOnce")) as tape,
+    ):
+        eventually(connected(tape))
+        for _ in range(times):
+            broker.publish(server.port, numbers(*range(sent, sent + 25)))
+            sent += 25
+            server.end()
+            server.start()
+            broker.publish(server.port, numbers(*range(sent, sent + 25)))
+            sent += 25
+        eventually(lambda: set(tape.column()) == set(range(sent)) or tape.error)
+    assert tape.error is None
+    assert tape.recorder.connection_status.gaps == 0
+    assert len(tape.rows) - sent <= 25 * times
+
+
+def test_nothing_is_missing_when_the_broker_restarts(tmp_path, eventually):
+    restarts(tmp_path, eventually, 2)
+
+
+@pytest.mark.long
+def test_nothing_is_missing_when_the_broker_restarts_often(tmp_path, eventually):
+    restarts(tmp_path, eventually, 20)
+
+
+def test_more_than_a_queue_holds_is_counted_as_lost(server, eventually, monkeypatch):
+    module = "arroyo_nb.feeds.connectors.mqtt._source"
+    monkeypatch.setattr(f"{module}.QUEUE_MESSAGES", 100)
+    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 200)
+    monkeypatch.setattr("arroyo_nb.feeds.receiver.TAKEN_MESSAGES", 50)
+    with Tape(source(server, topic="flood/#")) as tape:
+        eventually(connected(tape))
+        tape.pause()
+        broker.publish(server.port, numbers(*range(2_000)), "flood/a", qos=0)
+        status = tape.recorder
+        eventually(lambda: status.connection_status.lost_messages > 0)
+        tape.resume()
+
+        def accounted():
+            lost = status.connection_status.lost_messages
+            return len(tape.rows) + lost >= 2_000
+
+        eventually(accounted)
+        lost = status.connection_status.lost_messages
+        assert len(tape.rows) + lost == 2_000
+
+
+def test_a_broker_that_speaks_no_mqtt_5_is_read_and_written(
+    server, tmp_path, eventually
+):
+    with broker.without_mqtt_5(server.port) as port:
+        options = {"url": f"mqtt://127.0.0.1:{port}", "topic": "old/a"}
+        options["qos"] = "AtLeastOnce"
+        with Tape(recorder("mqtt", **options)) as first:
+            eventually(connected(first))
+            with open_writer("mqtt", tmp_path, **options) as sink:
+                sink.take(batch(numbers(*range(100))), 0)
+            eventually(lambda: len(first.rows) >= 100)
+        broker.publish(server.port, numbers(100), "old/a")
+        with Tape(recorder("mqtt", **options), first.position) as second:
+            eventually(lambda: 100 in second.column())
+    assert first.column() == list(range(100))
+
+
+@pytest.mark.parametrize("state", ["connecting", "waiting", "receiving", "full"])
+def test_a_stop_is_heard_within_a_second(server, state, eventually, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 10)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if state == "connecting" else server.port
+        if state == "waiting":
+            port = free_port()
+        position = {"messages": 1, "position": {"client": state, "number": 1}}
+        options = {"url": f"mqtt://127.0.0.1:{port}", "topic": "stop/#"}
+        tape = Tape(recorder("mqtt", **options, qos="AtLeastOnce"), position)
+        with tape:
+            if state in ("receiving", "full"):
+                eventually(connected(tape))
+            if state == "full":
+                tape.pause()
+                broker.publish(server.port, numbers(*range(100)), "stop/a")
+            if state == "waiting":
+                eventually(lambda: tape.recorder.connection_status.why)
+            assert tape.stop() < allowed(1.3)
+        assert tape.error is None
+
+
+def test_a_first_run_tells_that_the_broker_is_away(eventually):
+    options = {"url": f"mqtt://127.0.0.1:{free_port()}", "topic": "a"}
+    with Tape(recorder("mqtt", **options)) as tape:
+        eventually(lambda: tape.error)
+    assert isinstance(tape.error, Unreached)
+    assert "cannot reach the MQTT broker at mqtt://127.0.0.1:" in str(tape.error)
+
+
+def test_a_hanging_broker_is_noticed(tmp_path, eventually, monkeypatch):
+    monkeypatch.setattr(_client, "KEEP_ALIVE_S", 1)
+    with (
+        mosquitto(tmp_path, *DURABLE) as server,
+        Tape(source(server, qos="AtLeastOnce")) as tape,
+    ):
+        eventually(connected(tape))
+        server.hang()
+        eventually(lambda: tape.recorder.connection_status.away_s > 0, 20)
+        server.wake()
+        eventually(lambda: tape.recorder.connection_status.away_s == 0)
+        broker.publish(server.port, numbers(1))
+        eventually(lambda: tape.column() == [1])
+
+
+def test_a_wrong_password_is_told_and_not_shown(tmp_path, eventually):
+    with mosquitto(tmp_path, users=[("ann", "right")]) as server:
+        login = {"username": "ann", "password": "wr0ng-secret"}
+        with Tape(source(server, **login)) as tape:
+            eventually(lambda: tape.error)
+        with pytest.raises(RunProblem) as refused:
+            reach(url=url(server), **login)
+        reach(url=url(server), username="ann", password="right")
+    for problem in (tape.error, refused.value):
+        assert type(problem) is RunProblem
+        assert "refuses the login of the table 't'" in problem.message
+        assert "wr0ng-secret" not in str(problem) + repr(problem)
+
+
+def test_a_subscription_that_is_refused_is_told(tmp_path, eventually):
+    (tmp_path / "acl").write_text("topic readwrite open/#\n")
+    with mosquitto(tmp_path, f"acl_file {tmp_path}/acl") as server:
+        with Tape(source(server, topic="$SYS/secret")) as tape:
+            eventually(
+                lambda: tape.error or tape.recorder.connection_status.connections
+            )
+        with (
+            open_writer(
+                "mqtt", tmp_path, url=url(server), topic="shut/a", qos="AtLeastOnce"
+            ) as sink,
+            pytest.raises(RunProblem, match="refuses messages to 'shut/a'"),
+        ):
+            sink.take(batch(numbers(1)), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "trusted"), [("IP:127.0.0.1", True), ("DNS:other.example", False)]
+)
+def test_a_broker_of_another_name_is_not_trusted(tmp_path, name, trusted, eventually):
+    made = certificates(tmp_path, name)
+    settings = (f"certfile {made.certificate}", f"keyfile {made.key}")
+    with mosquitto(tmp_path, *settings) as server:
+        tls = {"url": f"mqtts://127.0.0.1:{server.port}", "tls.ca": made.authority}
+        if trusted:
+            reach(**tls)
+            with Tape(recorder("mqtt", topic="a", **tls)) as tape:
+                eventually(connected(tape))
+            assert tape.error is None
+            return
+        with pytest.raises(RunProblem, match="cannot be trusted by the table 't'"):
+            reach(**tls)
+
+
+def test_a_broker_without_tls_is_told(server):
+    with pytest.raises(RunProblem, match="cannot reach the MQTT broker"):
+        reach(url=f"mqtts://127.0.0.1:{server.port}")
+
+
+@pytest.mark.parametrize("qos", ["AtMostOnce", "AtLeastOnce", "ExactlyOnce"])
+def test_rows_are_published_in_order(server, tmp_path, qos, eventually):
+    topic = f"out/{qos}"
+    options = {"url": url(server), "topic": topic, "qos": qos}
+    with subscribed(server.port, topic, 2) as got:
+        with open_writer("mqtt", tmp_path, **options) as sink:
+            assert sink.take(batch(numbers(*range(2_500))), 0) == 2_500
+            assert sink.take(batch([]), 1) == 0
+            assert sink.take(batch([None]), 2) == 1
+        eventually(lambda: len(got) == 2_501)
+    assert [one.payload for one in got] == [*numbers(*range(2_500)), b""]
+
+
+def test_the_newest_message_is_retained(server, tmp_path, eventually):
+    options = {"url": url(server), "topic": "kept/a", "sink.retain": "true"}
+    with open_writer("mqtt", tmp_path, qos="AtLeastOnce", **options) as sink:
+        sink.take(batch(numbers(1, 2)), 0)
+    with subscribed(server.port, "kept/a") as got:
+        eventually(lambda: got)
+    assert [(one.payload, one.retain) for one in got] == [(*numbers(2), True)]
+
+
+def test_a_batch_waits_for_a_broker_that_is_away(tmp_path, eventually):
+    with mosquitto(tmp_path, *DURABLE) as server:
+        options = {"url": url(server), "topic": "out/a", "qos": "AtLeastOnce"}
+        with open_writer("mqtt", tmp_path, **options) as sink:
+            sink.take(batch(numbers(1)), 0)
+            server.end()
+            writing = threading.Thread(target=sink.take, args=(batch(numbers(2)), 1))
+            writing.start()
+            time.sleep(0.5)
+            server.start()
+            with subscribed(server.port, "out/a") as got:
+                writing.join(allowed(20))
+                assert not writing.is_alive()
+                eventually(lambda: {one.payload for one in got} == set(numbers(2)))
+
+
+@pytest.mark.parametrize("state", ["away", "silent"])
+def test_a_stopped_run_does_not_wait_for_a_broker(state, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if state == "silent" else free_port()
+        options = {"url": f"mqtt://127.0.0.1:{port}", "topic": "a"}
+        failures = []
+
+        def take(sink):
+            try:
+                sink.take(batch(numbers(1)), 0)
+            except Unreached as problem:
+                failures.append(problem)
+
+        with open_writer("mqtt", tmp_path, **options) as sink:
+            writing = threading.Thread(target=take, args=(sink,))
+            writing.start()
+            time.sleep(0.3)
+            began_s = time.monotonic()
+            sink.give_up()
+            writing.join(allowed(10))
+            assert time.monotonic() - began_s < allowed(1)
+    assert len(failures) == 1
+
+
+def test_a_broker_that_is_away_is_told_before_a_run(tmp_path):
+    began_s = time.monotonic()
+    with pytest.raises(Unreached, match="cannot reach the MQTT broker at"):
+        reach(url=f"mqtt://127.0.0.1:{free_port()}")
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unreached):
+        reach(url=f"mqtt://127.0.0.1:{silent.getsockname()[1]}")
+    assert time.monotonic() - began_s < allowed(6)
+
+
+def test_a_row_that_is_too_large_is_told(server, tmp_path):
+    options = {"url": url(server), "topic": "a", "max_packet_size": 1_000}
+    said = "a message of 2,000 bytes; the MQTT"
+    with (
+        open_writer("mqtt", tmp_path, **options) as sink,
+        pytest.raises(DataProblem, match=said),
+    ):
+        sink.take(batch([b"x" * 2_000]), 0)
+
+
+@pytest.mark.long
+def test_a_flood_is_taken_or_counted_in_bounded_memory(server, eventually):
+    """100,000 messages a second for ten seconds, as far as the broker gives them on."""
+    before = resident_bytes()
+    with Tape(source(server, topic="storm/#")) as tape:
+        eventually(connected(tape))
+        until_s = time.monotonic() + 10
+        sent, payload = 0, numbers(1)[0]
+        with broker.client(server.port) as made:
+            while time.monotonic() < until_s:
+                for _ in range(1_000):
+                    made.publish("storm/a", payload, 0)
+                sent += 1_000
+                made.publish("storm/a", payload, 1).wait_for_publish(20)
+        time.sleep(1)
+        lost = tape.recorder.connection_status.lost_messages
+        print(f"sent {sent:,}, taken {len(tape.rows):,}, counted as lost {lost:,}")
+        assert len(tape.rows) + lost <= sent * 1.01
+        assert len(tape.rows) > 10_000
+    assert resident_bytes() - before < 600 * 2**20

@@ -1,0 +1,472 @@
+"""The NATS connector against a real server."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import threading
+import time
+
+import nats_server as nats
+import pytest
+from certificates import certificates
+from feed_process import KilledFeed
+from feed_tables import Tape, batch, declared, open_writer, recorder
+from machine import allowed
+from nats_server import nats_server
+from server_process import free_port, resident_bytes
+
+from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.errors import DataProblem, RunProblem, Unreached
+from arroyo_nb.feeds.connectors.nats import _client
+
+NATS = CONNECTORS.get("nats")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with nats_server(tmp_path_factory.mktemp("nats")) as server:
+        yield server
+
+
+@pytest.fixture
+def stream(server, request):
+    """The name of a stream of the test's own."""
+    name = request.node.name.translate(str.maketrans("[]-", "___"))
+    nats.add_stream(server.port, name, f"{name}.>")
+    return name
+
+
+def source(server, columns="n BIGINT", **options):
+    return recorder("nats", columns, servers=f"127.0.0.1:{server.port}", **options)
+
+
+def numbers(*values):
+    return [json.dumps({"n": value}).encode() for value in values]
+
+
+def connected(tape):
+    return lambda: tape.recorder.connection_status.connections > 0 or tape.error
+
+
+def reach(**options):
+    table = declared("nats", "sink", subject="a", **options)
+    NATS.reach(table.spec.resolved(), lambda: None)
+
+
+def test_messages_of_a_subject_come_in_order(server, eventually):
+    with Tape(source(server, subject="plain.*")) as tape:
+        eventually(connected(tape))
+        nats.publish_plain(server.port, "plain.a", numbers(*range(500)))
+        eventually(lambda: len(tape.rows) >= 500)
+    assert tape.column() == list(range(500))
+
+
+def test_messages_of_a_stream_come_once_over_two_runs(server, stream, eventually):
+    nats.publish(server.port, f"{stream}.a", numbers(*range(100)))
+    with Tape(source(server, stream=stream)) as first:
+        eventually(lambda: len(first.rows) >= 100)
+    nats.publish(server.port, f"{stream}.a", numbers(*range(100, 250)))
+    with Tape(source(server, stream=stream), first.position) as second:
+        eventually(lambda: len(second.rows) >= 150)
+        assert second.recorder.connection_status.gaps == 0
+    assert first.column() + second.column() == list(range(250))
+
+
+def test_a_stream_can_be_filtered(server, stream, eventually):
+    nats.publish(server.port, f"{stream}.a", numbers(1, 2))
+    nats.publish(server.port, f"{stream}.b", numbers(3))
+    options = {"consumer.filter_subjects": f"{stream}.b", "consumer.max_batch": 10}
+    with Tape(source(server, stream=stream, **options)) as tape:
+        eventually(lambda: tape.rows or tape.error)
+    assert tape.error is None
+    assert tape.column() == [3]
+
+
+@pytest.mark.parametrize("retention", ["workqueue", "interest"])
+def test_messages_that_are_on_disk_leave_the_queue(server, retention, eventually):
+    name = f"kept_{retention}"
+    nats.add_stream(server.port, name, f"{name}.>", retention=retention)
+    left = lambda: len(nats.stored(server.port, name))  # noqa: E731
+    with Tape(source(server, stream=name)) as first:
+        eventually(connected(first))
+        nats.publish(server.port, f"{name}.a", numbers(*range(50)))
+        eventually(lambda: len(first.rows) >= 50 and left() == 0)
+    nats.publish(server.port, f"{name}.a", numbers(*range(50, 60)))
+    with Tape(source(server, stream=name), first.position) as second:
+        eventually(lambda: len(second.rows) >= 10 and left() == 0)
+    assert first.column() + second.column() == list(range(60))
+
+
+def test_a_stream_that_was_made_anew_is_told(server, stream, eventually):
+    nats.publish(server.port, f"{stream}.a", numbers(1))
+    position = {"messages": 9, "position": {"consumer": "gone", "sequence": 9}}
+    with Tape(source(server, stream=stream), position) as tape:
+        eventually(lambda: tape.error)
+    assert "has another stream" in str(tape.error)
+
+
+def test_messages_that_the_stream_has_dropped_are_a_gap(server, stream, eventually):
+    nats.publish(server.port, f"{stream}.a", numbers(*range(10)))
+    nats.talk(server.port, lambda c: c.jetstream().purge_stream(stream, seq=8))
+    position = {"messages": 3, "position": {"consumer": "gone", "sequence": 3}}
+    with Tape(source(server, stream=stream), position) as tape:
+        eventually(lambda: len(tape.rows) >= 3)
+        assert tape.recorder.connection_status.gaps == 1
+    assert tape.column() == [7, 8, 9]
+
+
+@pytest.mark.parametrize(
+    ("streams", "options", "said"),
+    [
+        (False, {"stream": "none"}, "JetStream is not enabled"),
+        (True, {"stream": "none"}, "cannot give the stream 'none' to the table 't'"),
+    ],
+)
+def test_a_stream_that_is_not_there_is_told(
+    tmp_path, streams, options, said, eventually
+):
+    with (
+        nats_server(tmp_path, streams=streams) as server,
+        Tape(source(server, **options)) as tape,
+    ):
+        eventually(lambda: tape.error)
+    assert said in str(tape.error)
+
+
+def restarts(tmp_path, eventually, times):
+    """Each message comes once, though the server is killed again and again."""
+    sent = 0
+    with nats_server(tmp_path) as server:
+        nats.add_stream(server.port, "s", "s.>")
+        with Tape(source(server, stream="s")) as tape:
+            for _ in range(times):
+                for stop in (server.kill, server.end):
+                    count = random.randrange(1, 300)
+                    nats.publish(
+                        server.port, "s.a", numbers(*range(sent, sent + count))
+                    )
+                    sent += count
+                    stop()
+                    server.start()
+            eventually(lambda: len(tape.rows) >= sent or tape.error)
+            assert tape.error is None
+            assert tape.recorder.connection_status.gaps == 0
+    assert tape.column() == list(range(sent))
+
+
+def test_each_message_comes_once_when_the_server_is_killed(tmp_path, eventually):
+    restarts(tmp_path, eventually, 1)
+
+
+@pytest.mark.long
+def test_each_message_comes_once_when_the_server_is_killed_often(tmp_path, eventually):
+    restarts(tmp_path, eventually, 10)
+
+
+def kills(server, stream, tmp_path, eventually, times):
+    """Each message comes once, though the run is killed again and again."""
+    table = {"connector": "nats", "servers": f"127.0.0.1:{server.port}"}
+    feed = KilledFeed(tmp_path / "chunks", {**table, "stream": stream})
+    sent = 0
+    for _ in range(times):
+        with feed.running():
+            before = len(feed.values)
+            payloads = numbers(*range(sent, sent + random.randrange(1, 3_000)))
+            nats.publish(server.port, f"{stream}.a", payloads)
+            sent += len(payloads)
+            eventually(lambda before=before: len(feed.values) > before)
+    with feed.running():
+        eventually(lambda: len(feed.values) >= sent)
+    assert feed.values == list(range(sent))
+
+
+def test_each_message_comes_once_when_the_run_is_killed(
+    server, stream, tmp_path, eventually
+):
+    kills(server, stream, tmp_path, eventually, 2)
+
+
+@pytest.mark.long
+def test_each_message_comes_once_when_the_run_is_killed_often(
+    server, stream, tmp_path, eventually
+):
+    kills(server, stream, tmp_path, eventually, 20)
+
+
+def test_a_message_that_is_not_on_disk_in_time_comes_once(server, stream, eventually):
+    options = {"consumer.ack_wait": 1}
+    with Tape(source(server, stream=stream, **options)) as tape:
+        eventually(connected(tape))
+        nats.publish(server.port, f"{stream}.a", numbers(1))
+        eventually(lambda: tape.rows)
+        tape.pause()
+        time.sleep(2.5)
+        nats.publish(server.port, f"{stream}.a", numbers(2))
+        tape.resume()
+        eventually(lambda: 2 in tape.column())
+    assert tape.column() == [1, 2]
+
+
+def test_more_than_a_queue_holds_is_counted_as_lost(server, eventually, monkeypatch):
+    module = "arroyo_nb.feeds.connectors.nats._subject"
+    monkeypatch.setattr(f"{module}.QUEUE_MESSAGES", 100)
+    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 200)
+    monkeypatch.setattr("arroyo_nb.feeds.receiver.TAKEN_MESSAGES", 50)
+    with Tape(source(server, subject="flood")) as tape:
+        eventually(connected(tape))
+        tape.pause()
+        nats.publish_plain(server.port, "flood", numbers(*range(2_000)))
+        status = tape.recorder
+        eventually(lambda: status.connection_status.lost_messages > 0)
+        tape.resume()
+
+        def accounted():
+            return len(tape.rows) + status.connection_status.lost_messages >= 2_000
+
+        eventually(accounted)
+        lost = status.connection_status.lost_messages
+        assert len(tape.rows) + lost == 2_000
+
+
+@pytest.mark.parametrize("what", ["subject", "stream"])
+@pytest.mark.parametrize("state", ["connecting", "waiting", "receiving", "full"])
+def test_a_stop_is_heard_within_a_second(
+    server, stream, what, state, eventually, monkeypatch
+):
+    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 10)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if state == "connecting" else server.port
+        if state == "waiting":
+            port = free_port()
+        position = None
+        if what == "stream":
+            position = {"consumer": "gone", "sequence": 0}
+        options = {what: stream if what == "stream" else f"{stream}.>"}
+        made = recorder("nats", servers=f"127.0.0.1:{port}", **options)
+        with Tape(made, {"messages": 0, "position": position}) as tape:
+            if state in ("receiving", "full"):
+                eventually(connected(tape))
+            if state == "full":
+                tape.pause()
+                nats.publish(server.port, f"{stream}.a", numbers(*range(100)))
+            if state == "waiting":
+                eventually(lambda: tape.recorder.connection_status.why)
+            assert tape.stop() < allowed(1.3)
+        assert tape.error is None
+
+
+@pytest.mark.parametrize("what", ["subject", "stream"])
+def test_a_hanging_server_is_noticed(tmp_path, what, eventually, monkeypatch):
+    monkeypatch.setattr(_client, "PING_S", 0.3)
+    monkeypatch.setattr("arroyo_nb.feeds.connectors.nats._stream.PULL_S", 1.0)
+    monkeypatch.setattr("arroyo_nb.feeds.connectors.nats._stream.SILENT_S", 0.5)
+    with nats_server(tmp_path) as server:
+        nats.add_stream(server.port, "s", "s.>")
+        with Tape(source(server, **{what: "s" if what == "stream" else "s.>"})) as tape:
+            eventually(connected(tape))
+            server.hang()
+            eventually(lambda: tape.recorder.connection_status.away_s > 0, 20)
+            server.wake()
+            eventually(lambda: tape.recorder.connection_status.away_s == 0)
+            nats.publish(server.port, "s.a", numbers(1))
+            eventually(lambda: tape.column() == [1])
+
+
+def test_a_first_run_tells_that_the_server_is_away(eventually):
+    options = {"servers": f"127.0.0.1:{free_port()}", "subject": "a"}
+    with Tape(recorder("nats", **options)) as tape:
+        eventually(lambda: tape.error)
+    assert isinstance(tape.error, Unreached)
+    assert "cannot reach NATS at 127.0.0.1:" in str(tape.error)
+
+
+def test_the_server_that_answers_is_used(server, eventually):
+    servers = f"127.0.0.1:{free_port()},127.0.0.1:{server.port}"
+    with Tape(recorder("nats", servers=servers, subject="a")) as tape:
+        eventually(connected(tape))
+    assert tape.error is None
+
+
+def test_a_wrong_password_is_told_and_not_shown(tmp_path, eventually):
+    users = "authorization { users: [ { user: ann, password: right } ] }"
+    with nats_server(tmp_path, users) as server:
+        servers = f"127.0.0.1:{server.port}"
+        login = {"auth.type": "credentials", "auth.username": "ann"}
+        wrong = {**login, "auth.password": "wr0ng-secret"}
+        with Tape(source(server, subject="a", **wrong)) as tape:
+            eventually(lambda: tape.error)
+        with pytest.raises(RunProblem) as refused:
+            reach(servers=servers, **wrong)
+        reach(servers=servers, **login, **{"auth.password": "right"})
+    for problem in (tape.error, refused.value):
+        assert type(problem) is RunProblem
+        assert "refuses the table 't': Authorization Violation" in problem.message
+        assert "wr0ng-secret" not in str(problem) + repr(problem)
+
+
+def test_a_login_by_jwt_needs_a_seed_that_is_one(tmp_path):
+    login = {"auth.type": "jwt", "auth.jwt": "e30", "auth.nkey_seed": "SECRET-SEED"}
+    users = "authorization { users: [ { nkey: %s } ] }"
+    key = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
+    with (
+        nats_server(tmp_path, users % key) as server,
+        pytest.raises(RunProblem) as refused,
+    ):
+        reach(servers=f"127.0.0.1:{server.port}", **login)
+    assert "'auth.nkey_seed' is no seed of a user" in refused.value.message
+    assert "SECRET-SEED" not in str(refused.value)
+
+
+def test_what_a_login_may_not_do_is_told(tmp_path, eventually):
+    allowed_subjects = """publish: { allow: ["open.>"] },
+        subscribe: { allow: ["open.>", "_INBOX.>"] }"""
+    ann = f"user: ann, password: pw, permissions: {{ {allowed_subjects} }}"
+    users = f"authorization {{ users: [ {{ {ann} }} ] }}"
+    login = {"auth.type": "credentials", "auth.username": "ann", "auth.password": "pw"}
+    with nats_server(tmp_path, users, streams=False) as server:
+        servers = {"servers": f"127.0.0.1:{server.port}", **login}
+        with Tape(recorder("nats", subject="shut.a", **servers)) as tape:
+            eventually(lambda: tape.error)
+        assert "Permissions Violation for Subscription" in str(tape.error)
+        with open_writer("nats", tmp_path, subject="open.a", **servers) as sink:
+            assert sink.take(batch(numbers(1)), 0) == 1
+        with (
+            open_writer("nats", tmp_path, subject="shut.a", **servers) as sink,
+            pytest.raises(RunProblem, match="Permissions Violation for Publish"),
+        ):
+            sink.take(batch(numbers(1)), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "trusted"), [("IP:127.0.0.1", True), ("DNS:other.example", False)]
+)
+def test_a_server_of_another_name_is_not_trusted(
+    tmp_path, name, trusted, eventually, monkeypatch
+):
+    made = certificates(tmp_path, name)
+    monkeypatch.setenv("SSL_CERT_FILE", str(made.authority))
+    tls = f'tls {{ cert_file: "{made.certificate}", key_file: "{made.key}" }}'
+    with nats_server(tmp_path, tls) as server:
+        servers = f"tls://127.0.0.1:{server.port}"
+        if trusted:
+            reach(servers=servers)
+            with Tape(recorder("nats", servers=servers, subject="a")) as tape:
+                eventually(connected(tape))
+            assert tape.error is None
+            return
+        with pytest.raises(RunProblem, match="cannot be trusted by the table 't'"):
+            reach(servers=servers)
+
+
+def test_rows_are_published_in_order_to_a_subject(server, tmp_path, eventually):
+    options = {"servers": f"127.0.0.1:{server.port}", "subject": "out.plain"}
+    with Tape(source(server, subject="out.*")) as tape:
+        eventually(connected(tape))
+        with open_writer("nats", tmp_path, **options) as sink:
+            assert sink.take(batch(numbers(*range(2_500))), 0) == 2_500
+            assert sink.take(batch([]), 1) == 0
+        eventually(lambda: len(tape.rows) >= 2_500)
+    assert tape.column() == list(range(2_500))
+
+
+def test_a_batch_that_is_written_again_is_in_the_stream_once(server, stream, tmp_path):
+    options = {"servers": f"127.0.0.1:{server.port}", "subject": f"{stream}.out"}
+    rows = [1, 2, 2, 3]
+    with open_writer("nats", tmp_path, **options) as sink:
+        sink.take(batch(numbers(*rows)), 0)
+    # Another process has the same state folder; its rows are in another order.
+    with open_writer("nats", tmp_path, **options) as sink:
+        sink.take(batch(numbers(3, 2, 1, 2)), 0)
+        sink.take(batch(numbers(1)), 1)
+    found = [row["n"] for row in nats.stored(server.port, stream)]
+    assert found == [*rows, 1]
+
+
+def test_a_batch_waits_for_a_server_that_is_away(tmp_path):
+    with nats_server(tmp_path) as server:
+        nats.add_stream(server.port, "s", "s.>")
+        options = {"servers": f"127.0.0.1:{server.port}", "subject": "s.out"}
+        with open_writer("nats", tmp_path, **options) as sink:
+            sink.take(batch(numbers(1)), 0)
+            server.kill()
+            writing = threading.Thread(target=sink.take, args=(batch(numbers(2)), 1))
+            writing.start()
+            time.sleep(0.5)
+            server.start()
+            writing.join(allowed(20))
+            assert not writing.is_alive()
+        assert [row["n"] for row in nats.stored(server.port, "s")] == [1, 2]
+
+
+@pytest.mark.parametrize("state", ["away", "silent"])
+def test_a_stopped_run_does_not_wait_for_a_server(state, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if state == "silent" else free_port()
+        options = {"servers": f"127.0.0.1:{port}", "subject": "a"}
+        failures = []
+
+        def take(sink):
+            try:
+                sink.take(batch(numbers(1)), 0)
+            except Unreached as problem:
+                failures.append(problem)
+
+        with open_writer("nats", tmp_path, **options) as sink:
+            writing = threading.Thread(target=take, args=(sink,))
+            writing.start()
+            time.sleep(0.3)
+            began_s = time.monotonic()
+            sink.give_up()
+            writing.join(allowed(10))
+            assert time.monotonic() - began_s < allowed(1)
+    assert len(failures) == 1
+
+
+def test_a_server_that_is_away_is_told_before_a_run():
+    began_s = time.monotonic()
+    with pytest.raises(Unreached, match="cannot reach NATS at"):
+        reach(servers=f"127.0.0.1:{free_port()}")
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unreached):
+        reach(servers=f"127.0.0.1:{silent.getsockname()[1]}")
+    assert time.monotonic() - began_s < allowed(7)
+
+
+def test_a_row_that_is_too_large_is_told(tmp_path):
+    with nats_server(tmp_path, "max_payload: 1000") as server:
+        options = {"servers": f"127.0.0.1:{server.port}", "subject": "a"}
+        with (
+            open_writer("nats", tmp_path, **options) as sink,
+            pytest.raises(DataProblem, match="a message of 2,000 bytes; NATS at"),
+        ):
+            sink.take(batch([b"x" * 2_000]), 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("what", ["subject", "stream"])
+def test_a_flood_is_taken_or_counted_in_bounded_memory(
+    server, stream, what, eventually
+):
+    """A hundred thousand messages a second for ten seconds, as far as a client sends
+    so many; a stream has them all."""
+    before = resident_bytes()
+    name = stream if what == "stream" else f"{stream}.>"
+    with Tape(source(server, **{what: name})) as tape:
+        eventually(connected(tape))
+        until_s = time.monotonic() + 10
+        sent, payloads = 0, numbers(1) * 10_000
+        while time.monotonic() < until_s:
+            nats.publish_plain(server.port, f"{stream}.a", payloads)
+            sent += len(payloads)
+        status = tape.recorder
+
+        def accounted():
+            return len(tape.rows) + status.connection_status.lost_messages >= sent
+
+        eventually(accounted, 120, 0.2)
+        lost = status.connection_status.lost_messages
+        print(f"sent {sent:,}, taken {len(tape.rows):,}, counted as lost {lost:,}")
+        assert len(tape.rows) + lost == sent
+        assert lost == 0 or what == "subject"
+    assert resident_bytes() - before < 900 * 2**20

@@ -1,0 +1,123 @@
+"""A mosquitto of a test's own, on a free port of loopback; and who publishes to it."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from paho.mqtt.client import CallbackAPIVersion, Client, MQTTMessage, MQTTv5
+from server_process import ServerProcess, free_port, program
+
+DURABLE = ("persistence true", "max_queued_messages 0", "autosave_interval 3600")
+"""It keeps the messages of clients that are away, on disk when it ends."""
+
+
+def mosquitto(
+    folder: Path, *settings: str, users: Sequence[tuple[str, str]] = ()
+) -> ServerProcess:
+    """A broker that is not started yet."""
+    server, port = program("mosquitto"), free_port()
+    login = "allow_anonymous true"
+    if users:
+        passwords = folder / "passwords"
+        passwords.touch()
+        for name, password in users:
+            subprocess.run(
+                [program("mosquitto_passwd"), "-b", passwords, name, password],
+                check=True,
+                capture_output=True,
+            )
+        login = f"allow_anonymous false\npassword_file {passwords}"
+    lines = [f"listener {port} 127.0.0.1", login, f"persistence_location {folder}/"]
+    config = folder / "mosquitto.conf"
+    config.write_text("\n".join([*lines, "user root", *settings, ""]))
+    return ServerProcess([server, "-c", str(config)], port, folder / "mosquitto.log")
+
+
+@contextmanager
+def client(port: int, **login: str) -> Iterator[Client]:
+    """A client of a test, connected."""
+    made = Client(CallbackAPIVersion.VERSION2, protocol=MQTTv5)
+    made.max_inflight_messages_set(20)
+    if login:
+        made.username_pw_set(**login)
+    connected = threading.Event()
+    made.on_connect = lambda *_: connected.set()
+    made.connect("127.0.0.1", port)
+    made.loop_start()
+    try:
+        assert connected.wait(10)
+        yield made
+    finally:
+        made.disconnect()
+        made.loop_stop()
+
+
+def publish(
+    port: int, payloads: Iterable[bytes], topic: str = "rooms/a", qos: int = 1
+) -> None:
+    """Publish messages, and wait until the broker has them."""
+    with client(port) as made:
+        for sent in [made.publish(topic, payload, qos) for payload in payloads]:
+            sent.wait_for_publish(20)
+            assert sent.is_published()
+
+
+@contextmanager
+def subscribed(
+    port: int, topic: str = "#", qos: int = 1
+) -> Iterator[list[MQTTMessage]]:
+    """What comes to a topic while the block lasts."""
+    got: list[MQTTMessage] = []
+    ready = threading.Event()
+    with client(port) as made:
+        made.on_message = lambda _client, _data, message: got.append(message)
+        made.on_subscribe = lambda *_: ready.set()
+        made.subscribe(topic, qos)
+        assert ready.wait(10)
+        yield got
+
+
+REFUSED = b"\x20\x02\x00\x01"
+"""The answer of a broker that does not know the version of the protocol."""
+
+
+@contextmanager
+def without_mqtt_5(port: int) -> Iterator[int]:
+    """A port in front of a broker, which refuses who speaks MQTT 5."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_serve, args=(server, port), daemon=True).start()
+        yield server.getsockname()[1]
+
+
+def _serve(server: socket.socket, port: int) -> None:
+    with suppress(OSError):  # the block has ended
+        while True:
+            one, _ = server.accept()
+            threading.Thread(target=_pass_on, args=(one, port), daemon=True).start()
+
+
+def _pass_on(one: socket.socket, port: int) -> None:
+    with one, socket.create_connection(("127.0.0.1", port)) as other:
+        first = one.recv(4096)
+        # The version is behind the name of the protocol.
+        if first[first.index(b"MQTT") + 4] == 5:
+            one.sendall(REFUSED)
+            return
+        other.sendall(first)
+        back = threading.Thread(target=_pump, args=(other, one), daemon=True)
+        back.start()
+        _pump(one, other)
+        back.join()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_RDWR)
