@@ -40,6 +40,7 @@ from arroyo_nb.formats import (
 )
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
+from arroyo_nb.schema_registry import CLIENT_OPTIONS
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
@@ -434,3 +435,30 @@ def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     if Framing.MESSAGES not in connector.info.framings:
         return options
     return (*options, *payload_format(name).payload_options)
+
+
+def decoding_options(connector: Connector, spec: TableSpec) -> dict[str, OptionValue]:
+    """The options of a source that a decoder of its messages gets: those of its format,
+    and of the schema registry where it asks one. Others may be secrets.
+
+    Parameters
+    ----------
+    connector
+        That of the table.
+    spec
+        The table, its variables resolved.
+
+    Raises
+    ------
+    RunProblem
+        When a file that an option names cannot be read.
+    """
+    name = str(spec.options["format"])
+    format_ = payload_format(name)
+    wanted = {option.name for option in format_options(connector, name)}
+    options = {n: value for n, value in spec.options.items() if n in wanted}
+    options |= format_.decoding_options(options)
+    if format_.asks_registry(options):
+        wanted = {*CLIENT_OPTIONS}
+        options |= {n: value for n, value in spec.options.items() if n in wanted}
+    return options

@@ -119,6 +119,10 @@ class PayloadDecoder(Protocol):
         raised. The same payload is read alike in any batch."""
 
 
+Register: TypeAlias = "Callable[[str, str], int]"
+"""Registers a schema in a schema registry, by its type there and its text, and gives
+its id."""
+
 PayloadWriter: TypeAlias = "Callable[[Sequence[Any]], list[bytes]]"
 """Turns rows of Python, mappings by the names of columns, into payloads."""
 
@@ -174,6 +178,26 @@ class FormatBase:
         """No problems: such a format has no options for payloads."""
         return ()
 
+    def reading_problems(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """No problems: such records say by themselves how they are read."""
+        return ()
+
+    def decoding_options(
+        self, options: Mapping[str, OptionValue]
+    ) -> Mapping[str, OptionValue]:
+        """The options as they are."""
+        return options
+
+    def asks_registry(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> bool:
+        """No: such records have no schema elsewhere."""
+        return False
+
     def registering_option(
         self,
         options: Mapping[str, OptionValue],  # noqa: ARG002
@@ -185,7 +209,7 @@ class FormatBase:
         self,
         schema: Schema,  # noqa: ARG002
         options: Mapping[str, OptionValue],  # noqa: ARG002
-        register: Callable[[Mapping[str, Any]], int],  # noqa: ARG002
+        register: Register,  # noqa: ARG002
     ) -> tuple[bytes, bytes]:
         """No envelope: a payload stands alone."""
         return b"", b""
@@ -241,6 +265,27 @@ class PayloadFormat(Format, Protocol):
     ) -> Iterable[tuple[str, ArroyoError]]:
         """What is wrong with options that are right each by itself, and in which."""
 
+    def reading_problems(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """What a source lacks, and the option that needs it."""
+
+    def decoding_options(
+        self, options: Mapping[str, OptionValue]
+    ) -> Mapping[str, OptionValue]:
+        """The options of a source as its decoder gets them, which may be on another
+        machine: what files have is read.
+
+        Raises
+        ------
+        RunProblem
+            When one cannot be read.
+        """
+
+    def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether a decoder with these options looks schemas up in a schema registry,
+        where the table names one."""
+
     def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
         """The option by which a sink registers the schema of its records in a schema
         registry; None: it does not."""
@@ -249,7 +294,7 @@ class PayloadFormat(Format, Protocol):
         self,
         schema: Schema,
         options: Mapping[str, OptionValue],
-        register: Callable[[Mapping[str, Any]], int],
+        register: Register,
     ) -> tuple[bytes, bytes]:
         """What a sink puts before and behind each payload.
 
@@ -258,7 +303,7 @@ class PayloadFormat(Format, Protocol):
         schema, options
             As of :meth:`encoded`.
         register
-            Registers a JSON Schema, and gives its number.
+            Registers the schema of the records.
         """
 
     def payload_writer(
@@ -355,7 +400,7 @@ ANY_TEXT = "raw_string"
 FORMATS: Registry[Format] = Registry("format", (__name__,), "FORMAT")
 
 
-NOT_YET = frozenset(("avro", "protobuf"))
+NOT_YET = frozenset(("protobuf",))
 """Formats that Arroyo has, and that are no plug-in here yet."""
 
 
@@ -419,6 +464,17 @@ def column_problem(
     name = str(options.get("format", ""))
     known = name in FORMATS.names
     return FORMATS.get(name).column_problem(schema, options) if known else None
+
+
+def reading_problems(
+    options: Mapping[str, OptionValue],
+) -> Iterable[tuple[str, ArroyoError]]:
+    """What a source of messages with these options lacks, each with the option that
+    needs it."""
+    name = str(options.get("format", ""))
+    if name not in FORMATS.names or Framing.MESSAGES not in FORMATS.get(name).framings:
+        return ()
+    return payload_format(name).reading_problems(options)
 
 
 def payload_format(name: str) -> PayloadFormat:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS, format_options
+from arroyo_nb.connectors import CONNECTORS, decoding_options
 from arroyo_nb.formats import reads_fields
 from arroyo_nb.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
@@ -87,8 +87,6 @@ def words(spec: TableSpec) -> Mapping[str, str]:
 def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
     table, spec = source.table, source.table.spec
     connector, format_ = CONNECTORS.get(table.connector), str(table.format)
-    # Some of the others are secrets.
-    wanted = {option.name for option in format_options(connector, format_)}
     drops = (UNREAD,) if drops_records(table) else ()
     seen = (SEEN,) if reads_fields(format_) else ()
     return Records(
@@ -96,7 +94,7 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         format_,
         spec.record,
         spark_arrow_schema(spec.physical),
-        {name: value for name, value in spec.options.items() if name in wanted},
+        decoding_options(connector, spec),
         spec.event_time,
         spec.primary_key,
         words(spec),

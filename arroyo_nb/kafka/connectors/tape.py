@@ -21,13 +21,13 @@ from arroyo_nb.connectors import (
     Direction,
     SourceOnly,
     TableSpec,
-    format_options,
+    decoding_options,
 )
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import FORMATS, Framing
 from arroyo_nb.kafka.table import METADATA
-from arroyo_nb.kafka.table_options import format_problems
+from arroyo_nb.kafka.table_options import SCHEMA_REGISTRY, format_problems
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times
@@ -85,6 +85,7 @@ class TapeConnector(SourceOnly):
                 default="source",
                 choices=("source",),
             ),
+            *SCHEMA_REGISTRY,
         ),
     )
 
@@ -185,13 +186,12 @@ class TapeRecorder:
 
         spec, format_ = self._spec, str(self._spec.options["format"])
         told = (WEIGHT, SEQUENCE) if FORMATS.get(format_).updating else ()
-        wanted = {option.name for option in format_options(CONNECTOR, format_)}
         return Records(
             self._tape.topic,
             format_,
             spec.record,
             arrow_schema(spec.physical),
-            {name: value for name, value in spec.options.items() if name in wanted},
+            decoding_options(CONNECTOR, spec),
             spec.event_time,
             spec.primary_key,
             {name: _BESIDE[key] for name, key in spec.metadata.items()},

@@ -1,0 +1,67 @@
+"""Records of Avro as fastavro writes them, and as the format reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+from fastavro import parse_schema, schemaless_reader, schemaless_writer, writer
+
+from arroyo_nb.formats import DecodedPayloads, payload_format
+from arroyo_nb.schema import Field, Schema
+
+RAW, REGISTRY = "avro.raw_datums", "avro.confluent_schema_registry"
+SCHEMA, UNSTRUCTURED = "avro.schema", "avro.into_unstructured_json"
+
+
+def datum(schema: Any, value: Any) -> bytes:
+    """A value as fastavro writes it."""
+    out = io.BytesIO()
+    schemaless_writer(out, parse_schema(schema), value)
+    return out.getvalue()
+
+
+def value_of(schema: Any, data: bytes) -> Any:
+    """A value as fastavro reads it."""
+    return schemaless_reader(io.BytesIO(data), parse_schema(schema), None)
+
+
+def container(schema: Any, *values: Any, codec: str = "null") -> bytes:
+    """A container with values, as fastavro writes it."""
+    out = io.BytesIO()
+    writer(out, parse_schema(schema), values, codec=codec)
+    return out.getvalue()
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """A schema of a record."""
+    listed = [{"name": name, "type": type_} for name, type_ in fields.items()]
+    return {"type": "record", "name": "R", "fields": listed}
+
+
+def decoder(columns: Any, schema: Any = None, event_time: str | None = None, **given):
+    """The reader of payloads; without options of datums of the schema."""
+    if schema is not None:
+        given = {RAW: True, SCHEMA: json.dumps(schema), **given}
+    return payload_format("avro").payload_decoder(fields(columns), given, event_time)
+
+
+def fields(columns: Any) -> Schema:
+    """Columns by their types, or as fields."""
+    if isinstance(columns, dict):
+        return Schema(tuple(Field(name, type_) for name, type_ in columns.items()))
+    return Schema(tuple(columns))
+
+
+def read(made: Any, *payloads: bytes) -> DecodedPayloads:
+    """What it makes of payloads."""
+    return made.decode(pa.array(payloads, pa.binary()))
+
+
+def rows(found: DecodedPayloads) -> list[tuple[Any, ...]]:
+    """The rows as tuples."""
+    found.rows.validate(full=True)
+    assert len(found.numbers) == found.rows.num_rows
+    return [tuple(row.values()) for row in found.rows.to_pylist()]
