@@ -56,6 +56,7 @@ class AvroFormat(FormatBase):
     doc = "one datum of Avro a record"
     framings = frozenset({Framing.MESSAGES})
     by_name = True
+    encoded_in_python = True
     elsewhere: Mapping[str, str] = MappingProxyType(
         dict.fromkeys(("avro-confluent", "avro_confluent"), _REGISTRY_HINT)
     )

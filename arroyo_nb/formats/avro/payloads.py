@@ -16,7 +16,13 @@ import numpy as np
 from arroyo_nb.formats import DecodedPayloads
 from arroyo_nb.formats.avro.containers import Header, read_blocks, read_header
 from arroyo_nb.formats.avro.schema import AvroSchema, SchemaFault, parse_schema
-from arroyo_nb.formats.avro.strict import Cursor, DatumReader, DocumentReader, Misfit
+from arroyo_nb.formats.avro.strict import (
+    Cursor,
+    DatumReader,
+    DocumentReader,
+    Misfit,
+    RowReader,
+)
 from arroyo_nb.formats.avro.strict import mismatch as _mismatch
 from arroyo_nb.formats.avro.vectorized import (
     PADDING,
@@ -148,7 +154,7 @@ class Reader:
     def __init__(self, schema: AvroSchema, columns: Columns) -> None:
         self.columns = columns
         self._blocks: BlockReader | None = None
-        self.datums: DatumReader | DocumentReader
+        self.datums: RowReader
         if columns.document:
             self.datums = DocumentReader(schema)
             return

@@ -138,7 +138,37 @@ def mismatch(what: str) -> BadRecord:
     return BadRecord(f"Avro{DOES_NOT_MATCH}{what}")
 
 
-class DatumReader:
+class RowReader:
+    """Reads datums, a row each."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    def read(self, cursor: Cursor) -> list[Any]:
+        """The values of one row, in the order of the columns.
+
+        Raises
+        ------
+        BadRecord
+            When the bytes are no such datum.
+        """
+        try:
+            row: list[Any] = self._read(cursor)
+        except RecursionError:
+            raise BadRecord("invalid Avro: nested too deeply") from None
+        return row
+
+    def read_whole(self, data: bytes) -> list[Any]:
+        """The row of bytes that are nothing but one datum."""
+        cursor = Cursor(data)
+        row = self.read(cursor)
+        if cursor.at < len(data):
+            left = len(data) - cursor.at
+            raise BadRecord(f"invalid Avro: {left:,} bytes follow the record")
+        return row
+
+
+class DatumReader(RowReader):
     """Reads the datums of one schema as rows of some columns.
 
     Parameters
@@ -159,61 +189,26 @@ class DatumReader:
     def __init__(
         self, schema: AvroSchema, columns: Sequence[Field], event_time: str | None
     ) -> None:
-        self._read = _Readers(schema).rows(schema.root, columns)
-        self._names = [field.name for field in columns]
-        self._event_time = event_time
-
-    def read(self, cursor: Cursor) -> list[Any]:
-        """The values of one row, in the order of the columns.
-
-        Raises
-        ------
-        BadRecord
-            When the bytes are no such datum.
-        """
-        try:
-            row: list[Any] = self._read(cursor)
-        except RecursionError:
-            raise BadRecord("invalid Avro: nested too deeply") from None
-        if self._event_time is not None:
-            self._check_event_time(row)
-        return row
-
-    def read_whole(self, data: bytes, at: int = 0) -> list[Any]:
-        """The row of bytes that are nothing but one datum, from a place on."""
-        cursor = Cursor(data, at)
-        row = self.read(cursor)
-        if cursor.at < len(data):
-            left = len(data) - cursor.at
-            raise BadRecord(f"invalid Avro: {left:,} bytes follow the record")
-        return row
-
-    def _check_event_time(self, row: Sequence[Any]) -> None:
-        if row[self._names.index(str(self._event_time))] is None:
-            raise mismatch(f"the event time '{self._event_time}' is missing")
+        read = _Readers(schema).rows(schema.root, columns)
+        if event_time is not None:
+            place = [field.name for field in columns].index(event_time)
+            read = partial(_timed, read, place, event_time)
+        super().__init__(read)
 
 
-class DocumentReader:
+class DocumentReader(RowReader):
     """Reads the datums of one schema as values of JSON, each the text of one column."""
 
     def __init__(self, schema: AvroSchema) -> None:
-        self._read = _json(_Readers(schema).document(schema.root))
+        text = _json(_Readers(schema).document(schema.root))
+        super().__init__(lambda cursor: [text(cursor) or "null"])
 
-    def read(self, cursor: Cursor) -> list[Any]:
-        """The one value of a row.
 
-        Raises
-        ------
-        BadRecord
-            When the bytes are no such datum.
-        """
-        try:
-            text = self._read(cursor)
-        except RecursionError:
-            raise BadRecord("invalid Avro: nested too deeply") from None
-        return ["null" if text is None else text]
-
-    read_whole = DatumReader.read_whole
+def _timed(read: Read, place: int, name: str, cursor: Cursor) -> Any:
+    row = read(cursor)
+    if row[place] is None:
+        raise mismatch(f"the event time '{name}' is missing")
+    return row
 
 
 class _Readers:

@@ -2,8 +2,9 @@
 
 Where each datum stands is an array; reading a field moves all of them on. It must never
 give other rows than the exact reader: a datum that is odd in any way is only marked
-here, and read again by that one, which says what is wrong with it. Arrays, maps, values
-of JSON and types that hold themselves are left to it as well.
+here, and read again by that one, which says what is wrong with it. The items of lists
+are read in turns: the first of each list, then the second. Values of JSON and types
+that hold themselves are left to the exact reader as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 
 from arroyo_nb.formats.avro.schema import AvroSchema, AvroType
 from arroyo_nb.formats.avro.strict import (
+    FREE_VALUES,
+    VALUES_PER_BYTE,
     conversion,
     fields_of,
     instant_unit,
@@ -24,8 +27,10 @@ from arroyo_nb.formats.avro.strict import (
 )
 from arroyo_nb.formats.json.strict import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US
 from arroyo_nb.schema import (
+    TEXT,
     Decimal,
     Field,
+    ListOf,
     Primitive,
     Schema,
     StructOf,
@@ -44,6 +49,10 @@ afterwards."""
 
 MAX_FIXED_BYTES = 256
 """A longer ``fixed`` that is wanted is read one by one."""
+
+MAX_TURNS = 5_000
+"""So many turns are taken for the lists of one block of datums. A turn costs the same
+for one datum as for thousands, so few long lists are left to the exact reader."""
 
 MAX_FIELDS = 2_000
 """A schema of more, counted as often as they are written, is read datum by datum."""
@@ -71,6 +80,20 @@ class Datums:
         self.at = at.astype(np.int64)
         self.end = end.astype(np.int64)
         self.bad = np.zeros(len(at), bool)
+        self.turns = 0
+        self._values = FREE_VALUES + VALUES_PER_BYTE * (self.end - self.at)
+
+    def counts(self, rows: np.ndarray) -> np.ndarray:
+        """How many items follow in the next block of a list of each; 0 ends it."""
+        count = self.longs(rows)
+        backwards = np.flatnonzero(count < 0)
+        if len(backwards):
+            self.longs(rows[backwards])  # the size of the block
+            count[backwards] = -count[backwards]
+        self.bad[rows[(count < 0) | (count > self._values[rows])]] = True
+        count[self.bad[rows]] = 0
+        self._values[rows] -= count
+        return count
 
     def longs(self, rows: np.ndarray) -> np.ndarray:
         """The next whole number of some datums."""
@@ -218,10 +241,12 @@ class _Takers:
 
     def _value(self, avro: AvroType, type_: Type, name: str) -> Take:
         avro = self._resolved(avro)
-        if type_ == Primitive("JSON") or avro.kind in ("array", "map"):
+        if type_ == Primitive("JSON"):
             raise NotVectorized
         if avro.kind == "union":
             return self._union(avro, type_, name)
+        if avro.kind in ("array", "map"):
+            return self._list(avro, type_, name)
         if isinstance(type_, StructOf) and avro.kind == "record":
             self._open.append(avro.name)
             read = self.record(avro, type_.fields, f"{name}.")
@@ -232,6 +257,20 @@ class _Takers:
         if conversion(avro, type_) is None:
             raise misfit(avro, type_, name)
         return _scalar(avro, type_)
+
+    def _list(self, avro: AvroType, type_: Type, name: str) -> Take:
+        inner = avro.inner[0]
+        match type_:
+            case ListOf(element) if avro.kind == "array":
+                return partial(_list, self._value(inner, element, f"{name}[]"), element)
+            case ListOf(StructOf((Field(type=key), value)) as entry) if (
+                avro.kind == "map" and key == TEXT
+            ):
+                take = self._value(inner, value.type, f"{name}[].{value.name}")
+                take = take if value.nullable else partial(_required, take)
+                return partial(_list, partial(_entry, take, entry), entry)
+            case _:
+                raise misfit(avro, type_, name)
 
     def _union(self, avro: AvroType, type_: Type, name: str) -> Take:
         """A type that may be NULL; other unions are read one by one."""
@@ -246,8 +285,11 @@ class _Takers:
     def _skip(self, avro: AvroType) -> Take:
         avro = self._resolved(avro)
         match avro.kind:
-            case "array" | "map":
-                raise NotVectorized
+            case "array":
+                return partial(_skip_list, self._skip(avro.inner[0]))
+            case "map":
+                entry = [_skip_bytes, self._skip(avro.inner[0])]
+                return partial(_skip_list, partial(_skip_all, entry))
             case "record":
                 self._open.append(avro.name)
                 skips = [self._skip(field.type) for field in avro.fields]
@@ -258,7 +300,7 @@ class _Takers:
             case "null":
                 return _skip_nothing
             case "bytes" | "string":
-                return lambda datums, rows: datums.spans(rows) and None
+                return _skip_bytes
             case "enum":
                 return partial(_symbols, avro.symbols)
             case "boolean":
@@ -303,6 +345,61 @@ def _struct(
     if not fields:
         return pa.array([{}] * len(rows), arrow_type(type_))
     return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _turns(
+    take: Take, datums: Datums, rows: np.ndarray
+) -> tuple[list[Any], list[np.ndarray]]:
+    """The items of a list of each of some datums, a turn at a time, and whose they
+    are: places in ``rows``."""
+    left = np.zeros(len(rows), np.int64)
+    active = np.arange(len(rows))
+    items, owners = list[Any](), list[np.ndarray]()
+    while len(active):
+        done = active[left[active] == 0]
+        left[done] = datums.counts(rows[done])
+        active = active[left[active] > 0]
+        datums.turns += 1
+        if datums.turns > MAX_TURNS:
+            datums.bad[rows[active]] = True
+        active = active[~datums.bad[rows[active]]]
+        if len(active):
+            items.append(take(datums, rows[active]))
+            owners.append(active)
+            left[active] -= 1
+    return items, owners
+
+
+def _list(take: Take, element: Type, datums: Datums, rows: np.ndarray) -> pa.Array:
+    import pyarrow as pa
+
+    items, owners = _turns(take, datums, rows)
+    owner = np.concatenate([np.zeros(0, np.int64), *owners])
+    sizes = np.bincount(owner, minlength=len(rows))
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    values = pa.concat_arrays([pa.array([], arrow_type(element)), *items])
+    # Turn after turn, so those of one list are in their order already.
+    values = values.take(pa.array(np.argsort(owner, kind="stable")))
+    return pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), values)
+
+
+def _entry(
+    take: Take, entry: StructOf, datums: Datums, rows: np.ndarray
+) -> pa.StructArray:
+    import pyarrow as pa
+
+    keys = _bytes(TEXT, datums, rows)
+    values = take(datums, rows)
+    fields = list(arrow_type(entry))
+    return pa.StructArray.from_arrays([keys, values], fields=fields)
+
+
+def _skip_list(skip: Take, datums: Datums, rows: np.ndarray) -> None:
+    _turns(skip, datums, rows)
+
+
+def _skip_bytes(datums: Datums, rows: np.ndarray) -> None:
+    datums.spans(rows)
 
 
 def _required(take: Take, datums: Datums, rows: np.ndarray) -> pa.Array:

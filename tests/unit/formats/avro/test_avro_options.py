@@ -31,8 +31,7 @@ def source(*options, columns="a INT", start=KAFKA):
     "options", [[], [REGISTRY, ENDPOINT], [RAW, SCHEMA], [REGISTRY, SCHEMA]]
 )
 def test_a_source_may_be_declared(options):
-    plan = plan_script(source(*options), Catalog())
-    assert "avro" in plan.explain()
+    assert spec(source(*options)).options["format"] == "avro"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +68,16 @@ def test_a_sink_reads_nothing():
     with pytest.raises(ArroyoError) as told:
         plan_script(needs, Catalog())
     assert str(told.value).count("'schema_registry.endpoint' not set") == 1
+
+
+def test_real_time_mode_is_refused_with_the_reason():
+    from arroyo_nb.plan.real_time import real_time_note
+
+    into = f"CREATE TABLE o (a INT) WITH ({KAFKA}, type = 'sink'); INSERT INTO o "
+    script = source().replace("SELECT", f"{into}SELECT")
+    note = real_time_note(plan_script(script, Catalog()).sinks[0])
+    assert "the records of 't' are decoded in Python: they are Avro" in note
+    assert "the records of 'o' are encoded in Python" in note
 
 
 def test_flinks_name_is_explained():
