@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zlib
 from typing import Any
 
 import pyarrow as pa
@@ -29,10 +30,32 @@ def value_of(schema: Any, data: bytes) -> Any:
 
 
 def container(schema: Any, *values: Any, codec: str = "null") -> bytes:
-    """A container with values, as fastavro writes it."""
+    """A container with values, as fastavro writes it; in some codecs it cannot."""
+    if codec in PACKED:
+        return _packed(schema, values, codec)
     out = io.BytesIO()
     writer(out, parse_schema(schema), values, codec=codec)
     return out.getvalue()
+
+
+def _packed(schema: Any, values: Any, codec: str) -> bytes:
+    meta = {"avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
+    block = b"".join(datum(schema, value) for value in values)
+    parts = (
+        *(b"Obj\x01", datum({"type": "map", "values": "bytes"}, meta), SYNC),
+        *(datum("long", len(values)), datum("bytes", PACKED[codec](block)), SYNC),
+    )
+    return b"".join(parts)
+
+
+SYNC = bytes(16)
+PACKED = {
+    "snappy": lambda block: (
+        pa.compress(block, "snappy", asbytes=True)
+        + zlib.crc32(block).to_bytes(4, "big")
+    ),
+    "zstandard": lambda block: pa.compress(block, "zstd", asbytes=True),
+}
 
 
 def record(**fields: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from arroyo_nb.formats.avro.strict import Cursor
+from arroyo_nb.formats.avro.cursor import Cursor
 from arroyo_nb.formats.json.strict import BadRecord
 
 MAGIC = b"Obj\x01"
@@ -62,13 +62,13 @@ def read_header(cursor: Cursor) -> Header:
 
 def _metadata(cursor: Cursor) -> Mapping[str, bytes]:
     found: dict[str, bytes] = {}
-    while number := cursor.long():
+    while number := cursor.read_long():
         if number < 0:
-            cursor.long()
+            cursor.read_long()
         for _ in range(abs(number)):
             cursor.count()
-            name = cursor.bytes().decode("utf-8", "replace")
-            found[name] = cursor.bytes()
+            name = cursor.read_bytes().decode("utf-8", "replace")
+            found[name] = cursor.read_bytes()
     return found
 
 
@@ -82,8 +82,8 @@ def read_blocks(cursor: Cursor, header: Header) -> Iterator[Block]:
     """
     left_bytes, left_records = MAX_BYTES, MAX_RECORDS
     while cursor.at < len(cursor.data):
-        count = cursor.long()
-        packed = cursor.bytes()
+        count = cursor.read_long()
+        packed = cursor.read_bytes()
         if cursor.take(SYNC_BYTES) != header.sync or count < 0:
             raise BadRecord("invalid Avro: a block of the container is damaged")
         block = Block(count, decompressed(packed, header.codec, left_bytes))

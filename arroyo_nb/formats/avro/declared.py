@@ -3,6 +3,7 @@ whether a sink of them would write by it."""
 
 from __future__ import annotations
 
+from arroyo_nb.formats.avro.columns import Misfit
 from arroyo_nb.formats.avro.encode import record_schema
 from arroyo_nb.formats.avro.schema import (
     AvroSchema,
@@ -10,7 +11,7 @@ from arroyo_nb.formats.avro.schema import (
     SchemaFault,
     parse_schema,
 )
-from arroyo_nb.formats.avro.strict import DatumReader, Misfit
+from arroyo_nb.formats.avro.strict import DatumReader
 from arroyo_nb.schema import Schema
 
 

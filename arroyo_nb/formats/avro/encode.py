@@ -16,8 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arroyo_nb.errors import DataProblem, RunProblem
+from arroyo_nb.formats.avro.columns import sanitized
 from arroyo_nb.formats.avro.containers import MAGIC, SYNC_BYTES
-from arroyo_nb.formats.avro.strict import sanitized
 from arroyo_nb.schema import (
     Decimal,
     Field,

@@ -14,22 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from arroyo_nb.formats import DecodedPayloads
+from arroyo_nb.formats.avro.columns import Misfit, mismatch
 from arroyo_nb.formats.avro.containers import Header, read_blocks, read_header
+from arroyo_nb.formats.avro.cursor import Cursor
+from arroyo_nb.formats.avro.datums import PADDING, Datums
 from arroyo_nb.formats.avro.schema import AvroSchema, SchemaFault, parse_schema
-from arroyo_nb.formats.avro.strict import (
-    Cursor,
-    DatumReader,
-    DocumentReader,
-    Misfit,
-    RowReader,
-)
-from arroyo_nb.formats.avro.strict import mismatch as _mismatch
-from arroyo_nb.formats.avro.vectorized import (
-    PADDING,
-    BlockReader,
-    Datums,
-    NotVectorized,
-)
+from arroyo_nb.formats.avro.strict import DatumReader, DocumentReader, RowReader
+from arroyo_nb.formats.avro.vector_values import NotVectorized
+from arroyo_nb.formats.avro.vectorized import BlockReader
 from arroyo_nb.formats.json.strict import BadRecord
 from arroyo_nb.schema import Schema, arrow_schema
 from arroyo_nb.schema_registry import (
@@ -317,7 +309,7 @@ def _reader(schema: AvroSchema, columns: Columns) -> Reader | str:
     try:
         return Reader(schema, columns)
     except Misfit as problem:
-        return str(_mismatch(str(problem)))
+        return str(mismatch(str(problem)))
 
 
 def _registered(

@@ -1,141 +1,31 @@
 """The exact reader of Avro: datum by datum, and it says why one is bad.
 
 What is read of a schema is settled once: a function for each field, which reads a
-column's value or passes over what no column wants. The bytes may be anybody's: each
-length is checked against what is left of them, what takes no bytes is counted, and
-types that hold themselves are followed only so far.
+column's value or passes over what no column wants.
 """
 
 from __future__ import annotations
 
 import base64
-import math
-import struct
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal as Number10
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
-from uuid import UUID
+from typing import Any
 
-from arroyo_nb.codecs.bad_records import DOES_NOT_MATCH
+from arroyo_nb.formats.avro.columns import (
+    Convert,
+    Misfit,
+    conversion,
+    fields_of,
+    misfit,
+    mismatch,
+    text_of,
+    unscaled,
+    uuid_text,
+)
+from arroyo_nb.formats.avro.cursor import Cursor, Read, read_null, wire_reader
 from arroyo_nb.formats.avro.schema import AvroSchema, AvroType
-from arroyo_nb.formats.json.strict import (
-    FIRST_DAY,
-    FIRST_US,
-    INTEGER_BITS,
-    LAST_DAY,
-    LAST_US,
-    UNIT_NS,
-    BadRecord,
-)
-from arroyo_nb.schema import (
-    Decimal,
-    Field,
-    ListOf,
-    Primitive,
-    StructOf,
-    Timestamp,
-    Type,
-)
-
-MAX_LEVELS = 60
-"""How far types that hold themselves are followed; a level takes several frames of
-Python."""
-
-FREE_VALUES, VALUES_PER_BYTE = 1_000, 4
-"""So many values may take no bytes, and so many more be of one byte of a record."""
-
-DECIMAL_BYTES = 64
-"""The longest number of a decimal. One of 38 digits has 16 bytes."""
-
-UNIT_US = {"millis": (1000, 1), "micros": (1, 1), "nanos": (1, 1000)}
-"""What a number of each unit is multiplied with, and divided by, for microseconds."""
-
-DAY_US = 24 * 3600 * 10**6
-
-
-class Misfit(Exception):
-    """A schema whose records cannot be those of the columns; says why."""
-
-
-class Cursor:
-    """Where a reader stands in the bytes of a record."""
-
-    __slots__ = ("at", "data", "levels", "values")
-
-    def __init__(self, data: bytes, at: int = 0) -> None:
-        self.data = data
-        self.at = at
-        self.levels = 0
-        self.values = FREE_VALUES + VALUES_PER_BYTE * len(data)
-
-    def long(self) -> int:
-        """A whole number of up to 64 bits."""
-        data, at = self.data, self.at
-        try:
-            byte = data[at]
-            number = byte & 0x7F
-            bits = 7
-            while byte & 0x80:
-                at += 1
-                byte = data[at]
-                number |= (byte & 0x7F) << bits
-                bits += 7
-                if bits > 70 or number >> 64:
-                    raise BadRecord("invalid Avro: a number of more than 64 bits")
-        except IndexError:
-            raise ended() from None
-        self.at = at + 1
-        return (number >> 1) ^ -(number & 1)
-
-    def int(self) -> int:
-        """A whole number of up to 32 bits."""
-        number = self.long()
-        if not -(2**31) <= number < 2**31:
-            raise BadRecord("invalid Avro: an int of more than 32 bits")
-        return number
-
-    def take(self, size: int) -> bytes:
-        """So many bytes."""
-        at, end = self.at, self.at + size
-        if size < 0 or end > len(self.data):
-            left = len(self.data) - at
-            raise BadRecord(
-                f"invalid Avro: {size:,} bytes are announced, and {left:,} are left"
-            )
-        self.at = end
-        return self.data[at:end]
-
-    def bytes(self) -> bytes:
-        """Bytes behind their number."""
-        return self.take(self.long())
-
-    def count(self) -> None:
-        """One value more of a kind that may take no bytes."""
-        self.values -= 1
-        if self.values < 0:
-            raise BadRecord("invalid Avro: more values than its bytes can hold")
-
-    def down(self) -> None:
-        """One level more of a type that may hold itself."""
-        self.count()
-        self.levels += 1
-        if self.levels > MAX_LEVELS:
-            raise BadRecord("invalid Avro: nested too deeply")
-
-
-Read: TypeAlias = Callable[[Cursor], Any]
-"""Reads a value; None is NULL."""
-
-
-def ended() -> BadRecord:
-    """The error of a record that ends too early."""
-    return BadRecord("invalid Avro: it ends in the middle of a value")
-
-
-def mismatch(what: str) -> BadRecord:
-    """The error of a record that does not match the columns."""
-    return BadRecord(f"Avro{DOES_NOT_MATCH}{what}")
+from arroyo_nb.formats.json.strict import BadRecord
+from arroyo_nb.schema import Field, ListOf, Primitive, StructOf, Type
 
 
 class RowReader:
@@ -259,7 +149,7 @@ class _Readers:
         if avro.kind == "union":
             return self._union(avro, lambda branch: self.value(branch, type_, name))
         if avro.kind == "null":
-            return _null
+            return read_null
         match type_:
             case ListOf(element) if avro.kind == "array":
                 return partial(_array, self.value(avro.inner[0], element, f"{name}[]"))
@@ -283,7 +173,7 @@ class _Readers:
         found: list[Misfit] = []
         for branch in avro.inner:
             if branch.kind == "null":
-                reads.append(_null)
+                reads.append(read_null)
                 continue
             try:
                 reads.append(make(branch))
@@ -306,12 +196,12 @@ class _Readers:
             case "array":
                 return partial(_items, self.skip(avro.inner[0]), None)
             case "map":
-                item = partial(_both, Cursor.bytes, self.skip(avro.inner[0]))
+                item = partial(_both, Cursor.read_bytes, self.skip(avro.inner[0]))
                 return partial(_items, item, None)
             case "union":
                 return partial(_branch, [self.skip(branch) for branch in avro.inner])
             case _:
-                return _wire(avro)
+                return wire_reader(avro)
 
     def _skip_record(self, avro: AvroType) -> Read:
         return partial(_all, [self.skip(field.type) for field in avro.fields])
@@ -344,61 +234,21 @@ class _Readers:
             case "union":
                 return partial(_branch, [self.document(b) for b in avro.inner])
             case _ if avro.logical == "decimal":
-                return _then(_wire(avro), partial(_unscaled, avro.scale))
+                return _then(wire_reader(avro), partial(unscaled, avro.scale))
             case "fixed" if avro.logical == "uuid":
-                return _then(_wire(avro), _uuid)
+                return _then(wire_reader(avro), uuid_text)
             case "bytes" | "fixed":
                 return _then(
-                    _wire(avro), lambda found: base64.b64encode(found).decode()
+                    wire_reader(avro), lambda found: base64.b64encode(found).decode()
                 )
             case "string":
-                return _then(_wire(avro), _text)
+                return _then(wire_reader(avro), text_of)
             case _:
-                return _wire(avro)
+                return wire_reader(avro)
 
     def _object(self, avro: AvroType) -> Read:
         reads = [(f.name, self.document(f.type)) for f in avro.fields]
         return lambda cursor: {name: read(cursor) for name, read in reads}
-
-
-def fields_of(
-    avro: AvroType, columns: Sequence[Field], inside: str
-) -> Mapping[str, int]:
-    """Which column each field of a record is, by the field's name.
-
-    Raises
-    ------
-    Misfit
-        When a column that is NOT NULL has no field.
-    """
-    there = {field.name for field in avro.fields}
-    found = {}
-    for at, column in enumerate(columns):
-        # A sink writes `a.b` as `a__b`: it is read back by that name.
-        name = column.name if column.name in there else sanitized(column.name)
-        if name in there and name not in found:
-            found[name] = at
-        elif not column.nullable:
-            raise Misfit(f"'{inside}{column.name}' is NOT NULL and is missing")
-    return found
-
-
-def sanitized(name: str) -> str:
-    """A column's name as Avro has names.
-
-    >>> sanitized("window.start"), sanitized("a b"), sanitized("2nd")
-    ('window__start', 'a_b', '_2nd')
-    """
-    word = "".join(
-        char if char.isascii() and (char.isalnum() or char == "_") else "_"
-        for char in name.replace(".", "__")
-    )
-    return f"_{word}" if not word or word[0].isdigit() else word
-
-
-def misfit(avro: AvroType, type_: Type, name: str) -> Misfit:
-    """The error of a field that is never a value of its column."""
-    return Misfit(f"'{name}' is {type_}, the schema has {avro}")
 
 
 def _row(steps: Sequence[tuple[int, Read]], nulls: list[Any], cursor: Cursor) -> Any:
@@ -425,16 +275,12 @@ def _not_null(read: Read, column: Field, inside: str) -> Read:
     return required
 
 
-def _null(_cursor: Cursor) -> None:
-    return None
-
-
 def _refuse(why: str, _cursor: Cursor) -> Any:
     raise mismatch(why)
 
 
 def _branch(reads: Sequence[Read], cursor: Cursor) -> Any:
-    number = cursor.long()
+    number = cursor.read_long()
     if not 0 <= number < len(reads):
         raise BadRecord(
             f"invalid Avro: a union of {len(reads)} types has no branch {number}"
@@ -461,9 +307,9 @@ def _both(first: Read, second: Read, cursor: Cursor) -> None:
 
 def _items(read: Read, add: Callable[[Any], object] | None, cursor: Cursor) -> None:
     """The items of an array or a map, which are written in blocks."""
-    while number := cursor.long():
+    while number := cursor.read_long():
         if number < 0:
-            cursor.long()  # the size of the block, for who passes over it unread
+            cursor.read_long()  # the size of the block, for who passes over it unread
             number = -number
         for _ in range(number):
             cursor.count()
@@ -483,7 +329,7 @@ def _map(read: Read, names: tuple[str, str], cursor: Cursor) -> list[Any]:
     key, value = names
 
     def entry(cursor: Cursor) -> Any:
-        word = _text(cursor.bytes())
+        word = text_of(cursor.read_bytes())
         return {key: word, value: read(cursor)}
 
     _items(entry, entries.append, cursor)
@@ -492,7 +338,11 @@ def _map(read: Read, names: tuple[str, str], cursor: Cursor) -> list[Any]:
 
 def _mapping(read: Read, cursor: Cursor) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    _items(lambda c: (_text(c.bytes()), read(c)), lambda e: found.update([e]), cursor)
+    _items(
+        lambda c: (text_of(c.read_bytes()), read(c)),
+        lambda e: found.update([e]),
+        cursor,
+    )
     return found
 
 
@@ -510,61 +360,6 @@ def _json(read: Read) -> Read:
     return text
 
 
-# What is written.
-
-
-def _wire(avro: AvroType) -> Read:
-    match avro.kind:
-        case "null":
-            return _null
-        case "boolean":
-            return _boolean
-        case "int":
-            return Cursor.int
-        case "long":
-            return Cursor.long
-        case "float":
-            return partial(_float, struct.Struct("<f"))
-        case "double":
-            return partial(_float, struct.Struct("<d"))
-        case "bytes" | "string":
-            return Cursor.bytes
-        case "fixed":
-            return partial(_fixed, avro.size)
-        case "enum":
-            return partial(_symbol, avro.symbols)
-        case kind:
-            raise AssertionError(kind)
-
-
-def _boolean(cursor: Cursor) -> bool:
-    (byte,) = cursor.take(1)
-    if byte > 1:
-        raise BadRecord(f"invalid Avro: a boolean is 0 or 1, found {byte}")
-    return byte == 1
-
-
-def _float(form: struct.Struct, cursor: Cursor) -> float:
-    number: float = form.unpack(cursor.take(form.size))[0]
-    return number
-
-
-def _fixed(size: int, cursor: Cursor) -> bytes:
-    return cursor.take(size)
-
-
-def _symbol(symbols: Sequence[str], cursor: Cursor) -> str:
-    number = cursor.int()
-    if not 0 <= number < len(symbols):
-        raise BadRecord(
-            f"invalid Avro: an enum of {len(symbols)} symbols has no number {number}"
-        )
-    return symbols[number]
-
-
-# What it is as a column.
-
-
 def _converted(
     read: Read, convert: Callable[[Any], Any], name: str, type_: Type
 ) -> Read:
@@ -579,135 +374,10 @@ def _converted(
     return converted
 
 
-Convert: TypeAlias = "Callable[[Any], Any] | None"
-
-
 def _scalar(avro: AvroType, type_: Type, name: str) -> tuple[Read, Convert]:
     """What reads a value, and makes it one of the column; None from it says that it
     cannot."""
     made = conversion(avro, type_)
     if made is None:
         raise misfit(avro, type_, name)
-    return _wire(avro), made[0]
-
-
-def conversion(avro: AvroType, type_: Type) -> tuple[Convert] | None:
-    """What makes a column's value of one that is written so; None: nothing does."""
-    kind = avro.kind
-    whole = kind in ("int", "long")
-    match type_:
-        case Timestamp(digits):
-            return _instant(avro, digits)
-        case Decimal(precision, scale) if avro.logical == "decimal" or whole:
-            return (partial(_decimal, precision, scale, avro.scale),)
-        case Primitive("BOOLEAN") if kind == "boolean":
-            return (None,)
-        case Primitive("DATE") if kind == "int" and avro.logical in ("", "date"):
-            return (partial(_between, FIRST_DAY, LAST_DAY),)
-        case Primitive("TIME") if avro.logical.startswith("time-"):
-            return (partial(_time, UNIT_US[avro.logical.removeprefix("time-")][0]),)
-        case Primitive("DOUBLE") if whole or kind in ("float", "double"):
-            return (float if whole else None,)
-        case Primitive("FLOAT") if whole or kind in ("float", "double"):
-            return (_single if kind == "double" else float,)
-        case Primitive("TEXT") if kind in ("string", "bytes") and not avro.precision:
-            return (_text,)
-        case Primitive("TEXT") if kind == "enum":
-            return (None,)
-        case Primitive("TEXT") if avro.logical == "uuid":
-            return (_uuid,)
-        case Primitive("BYTEA") if kind in ("bytes", "string", "fixed"):
-            return (None,)
-        case Primitive(name) if (
-            whole and name.removesuffix(" UNSIGNED") in INTEGER_BITS
-        ):
-            return (partial(_between, *integer_range(name)),)
-        case _:
-            return None
-
-
-def integer_range(name: str) -> tuple[int, int]:
-    """The smallest and the largest number of a type."""
-    bits = INTEGER_BITS[name.removesuffix(" UNSIGNED")]
-    if name.endswith("UNSIGNED"):
-        return 0, 2**bits - 1
-    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-
-
-def instant_unit(avro: AvroType, digits: int) -> tuple[int, int] | None:
-    """What a number is multiplied with and divided by for the microseconds of a
-    timestamp; None: it is none. A number that says nothing is in the column's unit."""
-    if avro.logical == "date":
-        return DAY_US, 1
-    if "timestamp-" in avro.logical:
-        return UNIT_US[avro.logical.rpartition("-")[2]]
-    if avro.kind in ("int", "long") and not avro.logical:
-        return max(1, UNIT_NS[digits] // 1000), 1000 if digits == 9 else 1
-    return None
-
-
-def _instant(avro: AvroType, digits: int) -> tuple[Convert] | None:
-    unit = instant_unit(avro, digits)
-    return None if unit is None else (partial(_microseconds, *unit),)
-
-
-def _microseconds(times: int, by: int, found: int) -> int | None:
-    return _between(FIRST_US, LAST_US, found * times // by)
-
-
-def _between(low: int, high: int, found: int) -> int | None:
-    return found if low <= found <= high else None
-
-
-def _time(times: int, found: int) -> int | None:
-    return _between(0, DAY_US - 1, found * times)
-
-
-def _single(found: float) -> float | None:
-    """A DOUBLE as a FLOAT; one that would become infinite is none."""
-    if not math.isfinite(found):
-        return found
-    try:
-        struct.pack("<f", found)
-    except OverflowError:
-        return None
-    return found
-
-
-def _text(found: bytes) -> str:
-    try:
-        return found.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        where = f"not UTF-8 at byte {problem.start + 1}"
-        raise BadRecord(f"invalid Avro: a string is {where}") from None
-
-
-def _uuid(found: bytes) -> str:
-    return str(UUID(bytes=found))
-
-
-def _unscaled(scale: int, found: bytes) -> Number10:
-    if len(found) > DECIMAL_BYTES:
-        raise BadRecord(f"invalid Avro: a decimal of {len(found):,} bytes")
-    return _number10(int.from_bytes(found, "big", signed=True), scale)
-
-
-def _decimal(precision: int, scale: int, given: int, found: Any) -> Number10 | None:
-    """A number with the column's digits; one that has more is none."""
-    if isinstance(found, bytes):
-        if len(found) > DECIMAL_BYTES:
-            return None
-        found = int.from_bytes(found, "big", signed=True)
-    if scale >= given:
-        number = found * 10 ** (scale - given)
-    else:
-        number, rest = divmod(found, 10 ** (given - scale))
-        if rest:
-            return None
-    return _number10(number, scale) if abs(number) < 10**precision else None
-
-
-def _number10(number: int, scale: int) -> Number10:
-    # As digits: arithmetic would round to the context's precision.
-    digits = tuple(map(int, str(abs(number))))
-    return Number10((int(number < 0), digits, -scale))
+    return wire_reader(avro), made[0]

@@ -315,4 +315,4 @@ def test_damaged_containers_are_bad():
     assert not told.keys() & set(found.numbers.to_pylist())
 
 
-CODECS = ["null", "deflate", "bzip2", "xz"]
+CODECS = ["null", "deflate", "bzip2", "xz", "snappy", "zstandard"]

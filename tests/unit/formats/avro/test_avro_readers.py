@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from avro_records import datum, decoder, read, record, rows
 
+from arroyo_nb.formats.avro import datums
 from arroyo_nb.formats.avro import payloads as _payloads
-from arroyo_nb.formats.avro import vectorized
 from arroyo_nb.schema import BIGINT, INT, JSON, TEXT, Decimal, Field, ListOf, StructOf
 
 ARRAY = {"type": "array", "items": "int"}
@@ -48,7 +48,7 @@ def test_blocks_that_tell_their_size():
 
 
 def test_few_long_lists_are_left_to_the_exact_reader(monkeypatch):
-    monkeypatch.setattr(vectorized, "MAX_TURNS", 10)
+    monkeypatch.setattr(datums, "MAX_TURNS", 10)
     schema = record(a=ARRAY)
     values = [[1] * 9, [2] * 50, []]
     payloads = [datum(schema, {"a": value}) for value in values]
