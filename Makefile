@@ -81,7 +81,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	@status=0; for name in startup plan first_row batches throughput updating udf kafka real_time jobs; do \
+	@status=0; for name in startup plan first_row batches throughput updating udf formats kafka real_time jobs; do \
 		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
 
 # Not among those: it installs PyFlink, 850 MB, in an environment of its own.

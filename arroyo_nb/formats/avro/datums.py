@@ -71,7 +71,8 @@ class Datums:
             more = more[found & 0x80 != 0]
         self._move(rows, at + size)
         magnitude = (number >> np.uint64(1)).astype(np.int64)
-        return magnitude ^ -(number & np.uint64(1)).astype(np.int64)
+        signed: np.ndarray = magnitude ^ -(number & np.uint64(1)).astype(np.int64)
+        return signed
 
     def ints(self, rows: np.ndarray) -> np.ndarray:
         """The same, of numbers of 32 bits."""
@@ -86,7 +87,8 @@ class Datums:
         # Where they end too early, others are read in their place, and thrown away.
         at = np.minimum(at, len(self.data) - PADDING)
         places = np.minimum(at[:, None] + np.arange(size), len(self.data) - 1)
-        return self.data[places]
+        found: np.ndarray = self.data[places]
+        return found
 
     def skip(self, rows: np.ndarray, size: int) -> None:
         """Pass over so many bytes of each."""

@@ -186,7 +186,7 @@ def many(number, item=b""):
 BOMBS = [
     ({"type": "array", "items": "null"}, many(2**62)),
     ({"type": "array", "items": "null"}, many(-(2**62)) + long(0)),
-    ({"type": "array", "items": record()}, many(2**40)),
+    ({"type": "array", "items": {**record(), "name": "None"}}, many(2**40)),
     ({"type": "array", "items": "long"}, many(2**50, b"\x02")),
     ({"type": "map", "values": "null"}, many(2**50, b"\0")),
     ({"type": "array", "items": {"type": "array", "items": "null"}}, b"\x02" * 50),

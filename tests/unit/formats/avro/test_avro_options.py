@@ -138,3 +138,18 @@ def test_a_tape_may_ask_a_registry_as_well(tmp_path):
     assert options["schema_registry.endpoint"] == "http://h:1"
     with pytest.raises(ArroyoError, match="not set"):
         plan_script(source(REGISTRY, start=start), Catalog())
+
+
+@pytest.mark.parametrize(("secret", "kept"), [(SECRET, False), ("{{ WORD }}", True)])
+def test_the_table_of_a_recording_asks_the_same_registry(secret, kept):
+    from arroyo_nb.kafka.peek.create_table import tape_table_like
+    from arroyo_nb.plan.nodes import Source
+    from arroyo_nb.plan.tree import walk
+
+    word = f"'schema_registry.api_secret' = '{secret}'"
+    (sink,) = plan_script(source(REGISTRY, ENDPOINT, word), Catalog()).sinks
+    (found,) = [node.table for node in walk(sink) if isinstance(node, Source)]
+    text = tape_table_like(found, "/tapes/t")
+    assert ENDPOINT in text
+    assert (secret in text) is kept
+    plan_script(text, Catalog())

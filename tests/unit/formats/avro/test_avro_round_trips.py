@@ -232,7 +232,7 @@ def check_writing(found):
     datums = RowEncoder(schema).datums(arrays)
     avro = json.loads(record_schema(schema))
     made = decoder(columns, avro)
-    expected = [tuple(value.values()) for value in values]
+    expected = [tuple(value[f.name] for f in columns) for value in values]
     assert rows(read(made, *datums)) == expected
     if "TIMESTAMP" in str(schema):  # which fastavro takes for local times
         return
