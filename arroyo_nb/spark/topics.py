@@ -94,7 +94,7 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         format_,
         spec.record,
         spark_arrow_schema(spec.physical),
-        decoding_options(connector, spec),
+        decoding_options(connector, spec.resolved()),
         spec.event_time,
         spec.primary_key,
         words(spec),
