@@ -12,6 +12,7 @@ A worker loads this module, so it loads no planner.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -100,7 +101,8 @@ class Records:
     format: str
     record: Schema
     held: pa.Schema
-    options: Mapping[str, OptionValue]
+    # One may be the password of a schema registry, and Spark logs what it sends.
+    options: Mapping[str, OptionValue] = dataclasses.field(repr=False)
     event_time: str | None
     primary_key: tuple[str, ...]
     metadata: Mapping[str, str]

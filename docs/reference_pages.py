@@ -22,7 +22,13 @@ from arroyo_nb import errors, functions
 from arroyo_nb import magic_options as flags
 from arroyo_nb.cli.command import command_parser
 from arroyo_nb.connectors import ConnectorInfo, connector_infos
-from arroyo_nb.formats import FORMATS, FRAMING_OPTIONS
+from arroyo_nb.formats import (
+    FORMATS,
+    FRAMING_OPTIONS,
+    Format,
+    Framing,
+    payload_format,
+)
 from arroyo_nb.functions import aggregates, over
 from arroyo_nb.functions.aggregates import AggregateFunction
 from arroyo_nb.functions.examples import TRIPS, split_example
@@ -108,9 +114,20 @@ def _formats() -> str:
         kind = "changes of rows" if format_.updating else "rows"
         parts.append(
             f"## {name}\n\n{_sentence(format_.doc)} Its records are {kind}.\n\n"
-            + _options(format_.options)
+            + _format_options(format_)
         )
     return "\n".join(parts)
+
+
+def _format_options(format_: Format) -> str:
+    """The options of its records, and those that only messages have."""
+    if Framing.MESSAGES not in format_.framings:
+        return _options(format_.options)
+    of_messages = payload_format(format_.name).payload_options
+    if not of_messages:
+        return _options(format_.options)
+    more = f"Of messages, such as the records of a topic:\n\n{_options(of_messages)}"
+    return f"{_options(format_.options)}\n{more}" if format_.options else more
 
 
 def _options(options: Sequence[Option]) -> str:

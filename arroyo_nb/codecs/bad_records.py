@@ -5,7 +5,11 @@ from __future__ import annotations
 from arroyo_nb.errors import DataProblem
 from arroyo_nb.tape import BadRow
 
-MISMATCH = "JSON does not match schema: "
+DOES_NOT_MATCH = " does not match schema: "
+"""What stands behind the format in a reason where a record is of it, and not as it is
+declared."""
+
+MISMATCH = f"JSON{DOES_NOT_MATCH}"
 """What the reason begins with where a record is JSON, and not as it is declared."""
 
 IN_RECORD = ", in the record "
@@ -29,7 +33,7 @@ def refusal(bad: BadRow, hint: str | None = None) -> DataProblem:
         What its format says can be done; None: the column can be declared otherwise, or
         such records be dropped.
     """
-    usual = MISMATCH_HINT if bad.reason.startswith(MISMATCH) else DROP_HINT
+    usual = MISMATCH_HINT if DOES_NOT_MATCH in bad.reason else DROP_HINT
     return DataProblem(
         f"{bad.place}: {bad.reason}{in_record(bad.text)}", hint=hint or usual
     )

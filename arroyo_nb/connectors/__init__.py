@@ -40,6 +40,7 @@ from arroyo_nb.formats import (
 )
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
+from arroyo_nb.schema_registry import CLIENT_OPTIONS
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
@@ -440,9 +441,17 @@ def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     return (*options, *payload_format(name).payload_options)
 
 
-def reader_options(connector: Connector, spec: TableSpec) -> dict[str, OptionValue]:
-    """Those options of a table by which a worker reads its records: no secret of the
-    connector is among them, and what files and servers say of them is.
+def decoding_options(connector: Connector, spec: TableSpec) -> dict[str, OptionValue]:
+    """The options of a source that a decoder of its messages gets: those of its format,
+    what files and servers say of its schema, and the schema registry where a decoder
+    asks one. Others may be secrets.
+
+    Parameters
+    ----------
+    connector
+        That of the table.
+    spec
+        The table.
 
     Raises
     ------
@@ -450,7 +459,11 @@ def reader_options(connector: Connector, spec: TableSpec) -> dict[str, OptionVal
         When a file or a server that has the schema of the records cannot be read.
     """
     name = str(spec.options["format"])
+    format_ = payload_format(name)
+    given = (spec if spec.declared is not None else spec.resolved()).options
     wanted = {option.name for option in format_options(connector, name)}
-    kept = {option: v for option, v in spec.options.items() if option in wanted}
-    found = spec if spec.declared is not None else spec.resolved()
-    return {**kept, **FORMATS.get(name).worker_options(spec.name, found.options)}
+    options = {option: v for option, v in given.items() if option in wanted}
+    options |= format_.schema_options(spec.name, given)
+    if format_.asks_registry(options):
+        options |= {o: given[o] for o in CLIENT_OPTIONS if o in given}
+    return options

@@ -125,6 +125,10 @@ class PayloadDecoder(Protocol):
         raised. The same payload is read alike in any batch."""
 
 
+Register: TypeAlias = "Callable[[str, str], int]"
+"""Registers a schema in a schema registry, by its type there and its text, and gives
+its id."""
+
 PayloadWriter: TypeAlias = "Callable[[Sequence[Any]], list[bytes]]"
 """Turns rows of Python, mappings by the names of columns, into payloads."""
 
@@ -160,11 +164,12 @@ class Format(Protocol):
         """The files and folders of this machine that are read to know how a record is
         written, each with the option that names it."""
 
-    def worker_options(
+    def schema_options(
         self, table: str, options: Mapping[str, OptionValue]
     ) -> Mapping[str, OptionValue]:
-        """What files of this machine and servers say, as options for readers and
-        writers in workers, which have neither; asked for where a run starts.
+        """What files of this machine and servers say of the schema of the records, as
+        options for readers and writers in workers, which have neither; asked for where
+        a run starts.
 
         Parameters
         ----------
@@ -189,6 +194,7 @@ class FormatBase:
     updating = False
     by_name = False
     refused_by_arroyo = ""
+    encoded_in_python = False
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def paths(
@@ -198,7 +204,7 @@ class FormatBase:
         """None: such a format needs no file."""
         return ()
 
-    def worker_options(
+    def schema_options(
         self,
         table: str,  # noqa: ARG002
         options: Mapping[str, OptionValue],  # noqa: ARG002
@@ -221,6 +227,20 @@ class FormatBase:
         """No problems: such a format has no options for payloads."""
         return ()
 
+    def reading_problems(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """No problems: such records say by themselves how they are read."""
+        return ()
+
+    def asks_registry(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> bool:
+        """No: such records have no schema elsewhere."""
+        return False
+
     def registering_option(
         self,
         options: Mapping[str, OptionValue],  # noqa: ARG002
@@ -232,7 +252,7 @@ class FormatBase:
         self,
         schema: Schema,  # noqa: ARG002
         options: Mapping[str, OptionValue],  # noqa: ARG002
-        register: Callable[[Mapping[str, Any]], int],  # noqa: ARG002
+        register: Register,  # noqa: ARG002
     ) -> tuple[bytes, bytes]:
         """No envelope: a payload stands alone."""
         return b"", b""
@@ -282,11 +302,22 @@ class PayloadFormat(Format, Protocol):
 
     payload_options: tuple[Option, ...]
     """Options that only records that come each by itself have."""
+    encoded_in_python: bool
+    """Whether :meth:`encoded` hands rows to Python workers."""
 
     def payload_option_problems(
         self, options: Mapping[str, OptionValue]
     ) -> Iterable[tuple[str, ArroyoError]]:
         """What is wrong with options that are right each by itself, and in which."""
+
+    def reading_problems(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """What a source lacks, and the option that needs it."""
+
+    def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether a decoder with these options looks schemas up in a schema registry,
+        where the table names one."""
 
     def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
         """The option by which a sink registers the schema of its records in a schema
@@ -296,7 +327,7 @@ class PayloadFormat(Format, Protocol):
         self,
         schema: Schema,
         options: Mapping[str, OptionValue],
-        register: Callable[[Mapping[str, Any]], int],
+        register: Register,
     ) -> tuple[bytes, bytes]:
         """What a sink puts before and behind each payload.
 
@@ -305,7 +336,7 @@ class PayloadFormat(Format, Protocol):
         schema, options
             As of :meth:`encoded`.
         register
-            Registers a JSON Schema, and gives its number.
+            Registers the schema of the records.
         """
 
     def payload_writer(
@@ -402,7 +433,6 @@ ANY_TEXT = "raw_string"
 FORMATS: Registry[Format] = Registry("format", (__name__,), "FORMAT")
 
 
-NOT_YET = frozenset(("avro",))
 """Formats that Arroyo has, and that are no plug-in here yet."""
 
 
@@ -483,6 +513,17 @@ def schema_paths(options: Mapping[str, OptionValue]) -> list[tuple[str, Path]]:
     the option that names it."""
     name = str(options.get("format", ""))
     return [*FORMATS.get(name).paths(options)] if name in FORMATS.names else []
+
+
+def reading_problems(
+    options: Mapping[str, OptionValue],
+) -> Iterable[tuple[str, ArroyoError]]:
+    """What a source of messages with these options lacks, each with the option that
+    needs it."""
+    name = str(options.get("format", ""))
+    if name not in FORMATS.names or Framing.MESSAGES not in FORMATS.get(name).framings:
+        return ()
+    return payload_format(name).reading_problems(options)
 
 
 def payload_format(name: str) -> PayloadFormat:

@@ -34,7 +34,6 @@ from arroyo_nb.formats import payload_format
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
 from arroyo_nb.kafka.errors import AccessRefused, ErrorSubject, deleted_topic
 from arroyo_nb.kafka.recovery import SinkHistory
-from arroyo_nb.kafka.schema_registry import registered
 from arroyo_nb.kafka.sink_records import (
     KEY,
     PARTITION,
@@ -47,6 +46,7 @@ from arroyo_nb.kafka.sink_records import (
 from arroyo_nb.kafka.sink_task import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.kafka.sink_watch import Watch, Watched
 from arroyo_nb.kafka.table_options import COMMIT_MODE, TIMESTAMP_FIELD
+from arroyo_nb.schema_registry import ENDPOINT, registered_under, registry_client
 from arroyo_nb.sink_notes import Notes
 
 if TYPE_CHECKING:
@@ -416,12 +416,35 @@ def _with_schema(spec: TableSpec) -> TableSpec:
     """The table with what files and servers say of its records, read once for all
     batches."""
     format_ = payload_format(str(spec.options["format"]))
-    found = format_.worker_options(spec.name, spec.options)
+    found = format_.schema_options(spec.name, spec.options)
     return replace(spec, options={**spec.options, **found}) if found else spec
 
 
 def _envelope(spec: TableSpec) -> Envelope:
     """What the format has put around each payload."""
     format_ = payload_format(str(spec.options["format"]))
-    register = partial(registered, spec)
+    register = partial(register_schema, spec)
     return Envelope(*format_.envelope(spec.physical, spec.options, register))
+
+
+def register_schema(spec: TableSpec, schema_type: str, text: str) -> int:
+    """The id of the schema of a table's records, which is registered if it is new.
+
+    Parameters
+    ----------
+    spec
+        The table, its variables resolved.
+    schema_type, text
+        The schema, as :class:`arroyo_nb.schema_registry.RegisteredSchema` has it.
+
+    Raises
+    ------
+    Unreached
+        When the registry does not answer.
+    RunProblem
+        When it refuses.
+    """
+    called = f"the schema registry of '{spec.name}' at {spec.shown(ENDPOINT)}"
+    client = registry_client(spec.options, called)
+    assert client is not None, "a sink without one is refused"
+    return client.register(registered_under(spec.options), schema_type, text)

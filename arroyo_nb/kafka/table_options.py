@@ -14,7 +14,6 @@ from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats import payload_format
 from arroyo_nb.kafka.config import parse_configs
-from arroyo_nb.kafka.schema_registry import ENDPOINT
 from arroyo_nb.kafka.source import (
     OFFSET,
     OFFSETS,
@@ -26,6 +25,7 @@ from arroyo_nb.kafka.source import (
 )
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Timestamp
+from arroyo_nb.schema_registry import API_KEY, API_SECRET, ENDPOINT, SUBJECT
 from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
 
 COMMIT_MODE, KEY_FIELD, TIMESTAMP_FIELD = (
@@ -54,17 +54,18 @@ SCHEMA_REGISTRY = (
     Option(
         ENDPOINT,
         OptionKind.STRING,
-        "URL of the schema registry; to read JSON it is not asked",
+        "URL of the schema registry, of whose schemas the records are",
         in_identity=False,
+        elsewhere=("avro-confluent.url", "schema.registry.url"),
     ),
     Option(
-        "schema_registry.api_key",
+        API_KEY,
         OptionKind.STRING,
         "who asks the schema registry",
         in_identity=False,
     ),
     Option(
-        "schema_registry.api_secret",
+        API_SECRET,
         OptionKind.STRING,
         "the password, best as '{{ VARIABLE }}'",
         holds=Holds.SECRET,
@@ -177,7 +178,7 @@ TABLE = (
         "further settings of the client by librdkafka's names: 'k=v,k2=v2'",
     ),
     Option(
-        "value.subject",
+        SUBJECT,
         OptionKind.STRING,
         "what the schema registry calls the schema of a record, to write it",
     ),

@@ -9,11 +9,18 @@ its timestamps in the unit of their columns: ``TIMESTAMP(3)`` is what is written
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from arroyo_nb.formats import IMAGE, Decoder, Framing, PayloadDecoder, PayloadWriter
+from arroyo_nb.formats import (
+    IMAGE,
+    Decoder,
+    Framing,
+    PayloadDecoder,
+    PayloadWriter,
+    Register,
+)
 from arroyo_nb.formats.debezium_json.documents import (
     DocumentDecoder,
     DocumentPayloads,
@@ -62,7 +69,7 @@ class DebeziumJsonFormat(JsonFormat):
         self,
         schema: Schema,
         options: Mapping[str, OptionValue],
-        register: Callable[[Mapping[str, Any]], int],
+        register: Register,
     ) -> tuple[bytes, bytes]:
         """As of ``json``, of the document's schema."""
         from arroyo_nb.formats.json.schema_export import changed

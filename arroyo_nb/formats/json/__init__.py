@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.codecs.declared_rows import DeclaredRows
 from arroyo_nb.errors import ArroyoError, CatalogProblem
@@ -15,6 +15,7 @@ from arroyo_nb.formats import (
     Framing,
     PayloadDecoder,
     PayloadWriter,
+    Register,
 )
 from arroyo_nb.formats.json import unstructured
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, json_column
@@ -24,6 +25,7 @@ from arroyo_nb.formats.json.strict import RecordReader
 from arroyo_nb.formats.json.vectorized import BlockReader
 from arroyo_nb.formats.json.wrapped import WrappedBlocks, WrappedReader
 from arroyo_nb.schema import Schema
+from arroyo_nb.schema_registry import JSON_SCHEMA, registry_client
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
@@ -33,10 +35,6 @@ if TYPE_CHECKING:
 
 UNSTRUCTURED = "json.unstructured"
 REGISTRY, INCLUDE_SCHEMA = "json.confluent_schema_registry", "json.include_schema"
-
-PREFIX_BYTES = 5
-"""What the schema registry's clients put before a payload: a zero, then the number of
-its schema in four bytes."""
 
 
 class JsonFormat(FormatBase):
@@ -79,7 +77,8 @@ class JsonFormat(FormatBase):
             REGISTRY,
             OptionKind.BOOL,
             "whether a record starts with the id of its schema in Confluent's "
-            "registry: five bytes, which are skipped",
+            "registry; where 'schema_registry.endpoint' is set, a record of another "
+            "id than that of a JSON schema is bad data",
             default=False,
         ),
         Option(
@@ -125,6 +124,10 @@ class JsonFormat(FormatBase):
                 ),
             )
 
+    def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether the ids of schemas are looked up."""
+        return bool(options.get(REGISTRY))
+
     def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
         """The option that has a record start with the number of its schema."""
         return REGISTRY if options.get(REGISTRY) else None
@@ -133,17 +136,18 @@ class JsonFormat(FormatBase):
         self,
         schema: Schema,
         options: Mapping[str, OptionValue],
-        register: Callable[[Mapping[str, Any]], int],
+        register: Register,
     ) -> tuple[bytes, bytes]:
         """The schema, or its number, as the options say."""
         from arroyo_nb.formats.json.schema_export import connect_schema, json_schema
+        from arroyo_nb.schema_registry.prefix import prefix
 
         if options.get(INCLUDE_SCHEMA):
             text = json.dumps(connect_schema(schema, options), ensure_ascii=False)
             return f'{{"schema":{text},"payload":'.encode(), b"}"
         if options.get(REGISTRY):
-            number = register(json_schema(schema, options))
-            return b"\0" + number.to_bytes(PREFIX_BYTES - 1, "big"), b""
+            text = json.dumps(json_schema(schema, options))
+            return prefix(register(JSON_SCHEMA, text)), b""
         return b"", b""
 
     def payload_writer(
@@ -215,7 +219,9 @@ def unframed(
     """The decoder, of payloads as the table's options say that they begin."""
     from arroyo_nb.formats.json.payloads import Unframed
 
-    return Unframed(decoder) if options.get(REGISTRY) else decoder
+    if not options.get(REGISTRY):
+        return decoder
+    return Unframed(decoder, registry_client(options))
 
 
 FORMAT = JsonFormat()

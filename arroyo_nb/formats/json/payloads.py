@@ -8,14 +8,21 @@ is one here, as between the parts of a document a line end is as good as a blank
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
-from arroyo_nb.formats.json import PREFIX_BYTES
 from arroyo_nb.formats.json.lines import SMALL_BYTES, Blocks
 from arroyo_nb.formats.json.strict import BadRecord, RecordReader
+from arroyo_nb.schema_registry import JSON_SCHEMA, RegistryClient
+from arroyo_nb.schema_registry.prefix import (
+    NO_PREFIX,
+    PREFIX_BYTES,
+    SchemaCache,
+    by_schema_id,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,36 +90,59 @@ class JsonPayloads:
 
 
 class Unframed:
-    """Reads payloads that begin with the number of a schema in Confluent's registry.
+    """Reads payloads that begin with the id of a schema in Confluent's registry.
 
     Parameters
     ----------
     decoder
         Reads what is behind it.
+    client
+        Whom to ask whether it is the id of a JSON schema; None: nobody is asked.
     """
 
-    def __init__(self, decoder: PayloadDecoder) -> None:
+    def __init__(self, decoder: PayloadDecoder, client: RegistryClient | None) -> None:
         self._decoder = decoder
+        check = None if client is None else partial(_problem, client)
+        self._problems = None if check is None else SchemaCache(check)
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
-        """Read a batch of payloads."""
+        """Read a batch of payloads.
+
+        Raises
+        ------
+        RunProblem
+            When the registry does not answer, or refuses.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        framed = pc.and_(
-            pc.starts_with(payloads, pattern=b"\0"),
-            pc.greater_equal(pc.binary_length(payloads), PREFIX_BYTES),
-        )
-        numbers = np.flatnonzero(framed.to_numpy(zero_copy_only=False))
-        others = np.flatnonzero(~framed.to_numpy(zero_copy_only=False))
-        found = self._decoder.decode(
-            pc.binary_slice(payloads.filter(framed), start=PREFIX_BYTES)
-        )
-        bad = [(int(numbers[number]), why) for number, why in found.bad]
-        why = "it does not begin with the number of a schema in the schema registry"
-        bad += [(int(number), why) for number in others]
+        if self._problems is not None:
+            self._problems.begin_batch()
+        good, bad = np.zeros(len(payloads), bool), list[tuple[int, str]]()
+        for schema_id, which in by_schema_id(payloads):
+            if (why := self._refused(schema_id)) is None:
+                good[which] = True
+            else:
+                bad += ((number, why) for number in which.tolist())
+        numbers = np.flatnonzero(good)
+        documents = pc.binary_slice(payloads.filter(pa.array(good)), PREFIX_BYTES)
+        found = self._decoder.decode(documents)
+        bad += ((int(numbers[number]), why) for number, why in found.bad)
         placed = numbers[found.numbers.to_numpy()]
         return DecodedPayloads(found.rows, pa.array(placed, pa.int64()), tuple(bad))
+
+    def _refused(self, schema_id: int | None) -> str | None:
+        if schema_id is None:
+            return NO_PREFIX
+        return None if self._problems is None else self._problems.get(schema_id)
+
+
+def _problem(client: RegistryClient, schema_id: int) -> str | None:
+    """Why records of a schema are no JSON, as the registry says."""
+    found = client.schema(schema_id).schema_type
+    if found == JSON_SCHEMA:
+        return None
+    return f"its schema {schema_id} in the schema registry is {found}, and not JSON"
 
 
 def _size_bytes(lines: pa.Array) -> int:

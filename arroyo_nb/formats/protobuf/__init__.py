@@ -23,14 +23,13 @@ from arroyo_nb.formats.protobuf.options import (
     source_option,
 )
 from arroyo_nb.schema import Schema
+from arroyo_nb.schema_registry import ENDPOINT
 from arroyo_nb.with_options import Option, OptionValue, resolved
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from arroyo_nb.codecs.sql_decoder import SqlDecoder
-
-ENDPOINT = "schema_registry.endpoint"
 
 
 class ProtobufFormat(FormatBase):
@@ -40,6 +39,7 @@ class ProtobufFormat(FormatBase):
     doc = "one message of Protocol Buffers a record"
     framings = frozenset({Framing.MESSAGES})
     by_name = True
+    encoded_in_python = True
     options: tuple[Option, ...] = OPTIONS
     refused_by_arroyo = "Protobuf is not yet supported in CREATE TABLE statements"
 
@@ -86,13 +86,13 @@ class ProtobufFormat(FormatBase):
                 yield name, Path(str(options[name]))
         yield from ((INCLUDE, folder) for folder in include_folders(options))
 
-    def worker_options(
+    def schema_options(
         self, table: str, options: Mapping[str, OptionValue]
     ) -> Mapping[str, OptionValue]:
         """The compiled schema, and the full name of the message."""
-        from arroyo_nb.formats.protobuf.source import worker_options
+        from arroyo_nb.formats.protobuf.source import schema_options
 
-        return worker_options(table, options)
+        return schema_options(table, options)
 
     def envelope(
         self,

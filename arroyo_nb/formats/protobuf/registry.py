@@ -12,15 +12,11 @@ from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats.protobuf.compile import compiled_texts, require_protoc
 from arroyo_nb.formats.protobuf.options import DESCRIPTOR_SET, FILE, TEXT
 from arroyo_nb.formats.protobuf.source import INLINE
+from arroyo_nb.schema_registry import ENDPOINT, PROTOBUF, registry_client
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     from arroyo_nb.schema_registry import RegisteredSchema, RegistryClient
-
-KIND = "PROTOBUF"
-"""What a registry calls such schemas."""
-
-ENDPOINT = "schema_registry.endpoint"
 
 
 @dataclass(frozen=True)
@@ -43,10 +39,10 @@ def newest_schema(table: str, options: Mapping[str, OptionValue]) -> NewestSchem
     """
     client, subject = _client(table, options), _subject(options)
     found = client.latest(subject)
-    if found.schema_type != KIND:
+    if found.schema_type != PROTOBUF:
         raise RunProblem(
             f"the schema '{subject}' of '{table}' is of the kind {found.schema_type}, "
-            f"and not {KIND}",
+            f"and not {PROTOBUF}",
             hint="name another 'value.subject', or another format",
         )
     require_protoc(table)
@@ -94,7 +90,7 @@ def written_id(options: Mapping[str, OptionValue], imports: bool) -> int:
             hint="register it, and leave out the option of the file: the newest schema "
             "of the registry is taken then",
         )
-    return int(client.register(subject, KIND, text))
+    return int(client.register(subject, PROTOBUF, text))
 
 
 def _own_text(options: Mapping[str, OptionValue]) -> str | None:
@@ -113,8 +109,6 @@ def _subject(options: Mapping[str, OptionValue]) -> str:
 
 
 def _client(table: str, options: Mapping[str, OptionValue]) -> Any:
-    from arroyo_nb.schema_registry import registry_client
-
     client = registry_client(options)
     if client is None:
         whose = f" of the table '{table}'" if table else ""

@@ -95,7 +95,7 @@ def _compiled(table: str, name: str, folders: Sequence[Path]) -> bytes:
     return compiled_file(path, folders)
 
 
-def worker_options(
+def schema_options(
     table: str, options: Mapping[str, OptionValue]
 ) -> Mapping[str, OptionValue]:
     """What a worker takes in place of the options that name files or servers.

@@ -21,13 +21,13 @@ from arroyo_nb.connectors import (
     Direction,
     SourceOnly,
     TableSpec,
-    reader_options,
+    decoding_options,
 )
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import FORMATS, Framing
 from arroyo_nb.kafka.table import METADATA
-from arroyo_nb.kafka.table_options import format_problems
+from arroyo_nb.kafka.table_options import SCHEMA_REGISTRY, format_problems
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times
@@ -85,6 +85,7 @@ class TapeConnector(SourceOnly):
                 default="source",
                 choices=("source",),
             ),
+            *SCHEMA_REGISTRY,
         ),
     )
 
@@ -190,7 +191,7 @@ class TapeRecorder:
             format_,
             spec.record,
             arrow_schema(spec.physical),
-            reader_options(CONNECTOR, spec),
+            decoding_options(CONNECTOR, spec),
             spec.event_time,
             spec.primary_key,
             {name: _BESIDE[key] for name, key in spec.metadata.items()},

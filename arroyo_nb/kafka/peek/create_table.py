@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, format_options
-from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.peek.guess import UNREAD, Guess
 from arroyo_nb.plan.tables.render_ddl import (
     written_columns,
@@ -18,6 +17,8 @@ from arroyo_nb.plan.tables.render_ddl import (
     written_table,
 )
 from arroyo_nb.schema import Field
+from arroyo_nb.schema_registry import API_SECRET, CLIENT_OPTIONS
+from arroyo_nb.with_options import REFERENCE
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
@@ -56,8 +57,11 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
     options = {"connector": "tape", "path": path, **written_event_time(table)}
     connector, format_ = CONNECTORS.get("tape"), str(table.format)
     names = ["format", *(o.name for o in format_options(connector, format_))]
-    for name in (*names, "bad_data"):
-        if (value := table.spec.options.get(name)) is not None:
+    for name in (*names, "bad_data", *CLIENT_OPTIONS):
+        value = table.spec.options.get(name)
+        # What is printed here has no password in it.
+        is_secret = name == API_SECRET and not REFERENCE.search(str(value))
+        if value is not None and not is_secret:
             options[name] = (
                 str(value).lower() if isinstance(value, bool) else str(value)
             )
@@ -65,7 +69,7 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
 
 
 def _declared(topic: str, options: Mapping[str, str], guess: Guess) -> str:
-    if guess.format not in FORMATS.names:  # it is known, and not read yet
+    if not guess.fields:  # only a schema registry knows its columns
         guess = UNREAD
     columns = [_column(field, field.name in guess.key) for field in guess.fields]
     columns += _event_time(guess)

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import NamedTuple
 
-from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.peek.column_types import (
     Document,
     GuessedColumn,
@@ -19,6 +18,8 @@ from arroyo_nb.kafka.peek.column_types import (
     likely_event_time,
 )
 from arroyo_nb.schema import BIGINT, BYTEA, TEXT, Field
+
+AVRO = "avro"
 
 REGISTRY = b"\0"
 """Where a schema registry is used a record begins with this, and four bytes more."""
@@ -80,7 +81,8 @@ def guess(values: Iterable[bytes | None], keys: Iterable[bytes | None] = ()) -> 
     """
     sample = [(n, value) for n, value in enumerate(values) if value is not None]
     found = _of_sample(sample, keys)
-    if not found.fields and found.format in FORMATS.names:
+    # Only the registry knows the columns of Avro.
+    if not found.fields and found.format != AVRO:
         found = _of_whole_records(sample)
     fitting = set(found.odd)
     return found._replace(
@@ -98,7 +100,7 @@ def _of_sample(
         if not _are_most(bodies, registered):
             numbers = tuple(n for n, _ in registered)
             options = {"avro.confluent_schema_registry": "true"}
-            return Guess("avro", (), options, odd=numbers)
+            return Guess(AVRO, (), options, odd=numbers)
         return _of_documents(bodies, keys, {"json.confluent_schema_registry": "true"})
     documents = _objects(sample)
     if _are_most(documents, sample):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from sqlglot import exp
@@ -27,9 +27,9 @@ from arroyo_nb.formats import (
     NEWLINE,
     column_problem,
     foreign_format_hint,
+    reading_problems,
     tells_changes,
 )
-from arroyo_nb.formats import NOT_YET as FORMATS_NOT_YET
 from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.tables.change_tables import changes_problems
@@ -227,6 +227,10 @@ class _DeclaredTable:
             for option, problem in self._connector.check(table.spec, table.direction):
                 problem.span = self._options.span(option)
                 self._option_problems.append(problem)
+        if table.direction is Direction.SOURCE:
+            for option, problem in reading_problems(table.spec.options):
+                problem.span = self._options.span(option)
+                self._option_problems.append(problem)
         # Columns that are not declared come with the first INSERT.
         if table.order:
             self._problems.attempt(partial(check_partitions, table))
@@ -314,20 +318,27 @@ class _DeclaredTable:
             )
         return wanted
 
-    def _values(self, direction: Direction | None) -> dict[str, OptionValue]:
-        problems = self._option_problems
-        # Of a table that is neither, every option is known.
+    def _of_direction(
+        self, options: Iterable[Option], direction: Direction | None
+    ) -> list[Option]:
+        """The options that a table of a direction takes."""
         wanted = []
-        for option in self._info.options:
+        for option in options:
             if direction is None or option.only in ("", direction.value):
                 wanted.append(option)
             else:
                 self._options.only[option.name] = option.only
+        return wanted
+
+    def _values(self, direction: Direction | None) -> dict[str, OptionValue]:
+        problems = self._option_problems
+        # Of a table that is neither, every option is known.
+        wanted = self._of_direction(self._info.options, direction)
         values = self._options.take_all(wanted, problems)
         if direction is Direction.LOOKUP and self._info.looked_up_by_key:
             values |= self._options.take_all(CACHE_OPTIONS, problems)
         if self._info.formats:
-            problems.attempt(partial(self._format, values))
+            problems.attempt(partial(self._format, values, direction))
         # Any source can lack an event time, not only one that is decoded.
         if self._info.formats or Direction.SOURCE in self._info.directions:
             values |= self._options.take_all(COMMON_OPTIONS, problems)
@@ -362,7 +373,9 @@ class _DeclaredTable:
         usual = [name for name in known if FORMATS.get(name).usual]
         return "write " + " or ".join(f"format = '{name}'" for name in usual or known)
 
-    def _format(self, values: dict[str, OptionValue]) -> None:
+    def _format(
+        self, values: dict[str, OptionValue], direction: Direction | None
+    ) -> None:
         name = self._options.text("format")
         span = self._options.span("format")
         if name is None:
@@ -370,8 +383,6 @@ class _DeclaredTable:
             raise CatalogProblem(
                 f"'format' must be set for {kind} connection", hint=self._formats_hint()
             )
-        if name in FORMATS_NOT_YET and name not in FORMATS.names:
-            raise Unsupported(f"the format '{name}' is not supported yet", span=span)
         if name not in FORMATS.names:
             raise CatalogProblem(
                 f"unknown format '{name}'",
@@ -385,7 +396,8 @@ class _DeclaredTable:
                 hint=self._formats_hint(),
             )
         values["format"] = name
-        options = format_options(self._connector, name)
+        known = format_options(self._connector, name)
+        options = self._of_direction(known, direction)
         values |= self._options.take_all(options, self._option_problems)
 
     def _inferred(

@@ -42,9 +42,10 @@ CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (c
 -- <cell>:8:91: Failed to create table h caused by invalid value for 'type': `source`; the connector 'redis' can be 'lookup'
 --   CREATE TABLE h (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'source', address = 'redis://one', format = 'json');
 --                                                                                             ^^^^^^^^^^^^^^^
--- <cell>:9:126: Failed to create table i caused by the format 'avro' is not supported yet
+-- <cell>:9:126: Failed to create table i caused by the connector 'redis' does not take the format 'avro'
 --   CREATE TEMPORARY TABLE i (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://one', format = 'avro');
 --                                                                                                                                ^^^^^^^^^^^^^^^
+--   hint: write format = 'json'
 -- <cell>:10:143: Failed to create table j caused by a lookup table has no event time and no watermark
 --   CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://one', format = 'json', event_time_field = k)
 --                                                                                                                                                 ^^^^^^^^^^^^^^^^^^^^

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from schema_registry import serving
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.formats import framed, payload_format
@@ -22,6 +23,7 @@ from arroyo_nb.schema import (
     Schema,
     Timestamp,
 )
+from arroyo_nb.schema_registry.prefix import prefix
 
 ROW = Schema((Field("id", INT, nullable=False), Field("name", TEXT)))
 
@@ -149,6 +151,24 @@ def test_the_number_of_a_schema_is_passed_over():
     told = dict(found.bad)
     assert set(told) == {1, 2, 4}
     assert "the number of a schema" in told[1]
+    assert "invalid JSON" in told[4]
+
+
+def test_the_number_of_a_schema_is_looked_up_where_there_is_a_registry():
+    with serving() as (url, registry):
+        good, other = registry.add("{}", "JSON"), registry.add('"int"')
+        given = {"schema_registry__endpoint": url}
+        made = decoder(json__confluent_schema_registry=True, **given)
+        payloads = [prefix(number) + b'{"id": 1}' for number in (good, other, 9, good)]
+        found = read(made, *payloads, prefix(good) + b"no")
+        asked = len(registry.asked)
+        assert rows(read(made, payloads[0])) == [(1, None)]
+        assert len(registry.asked) == asked
+    assert rows(found) == [(1, None), (1, None)]
+    assert found.numbers.to_pylist() == [0, 3]
+    told = dict(found.bad)
+    assert told[1].endswith("is AVRO, and not JSON")
+    assert told[2].endswith("knows no schema 9")
     assert "invalid JSON" in told[4]
 
 

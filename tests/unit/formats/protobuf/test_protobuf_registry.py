@@ -82,7 +82,7 @@ def test_the_newest_schema_is_read_with_its_imports(registry):
         leg=Registered(8, "PROTOBUF", leg, (deep,)),
         deep=Registered(7, "PROTOBUF", HEAD + "message Deep {}"),
     )
-    options = OPTIONS | FORMAT.worker_options("t", OPTIONS)
+    options = OPTIONS | FORMAT.schema_options("t", OPTIONS)
     made = FORMAT.payload_decoder(COLUMNS, options, None)
     assert rows(read(made, payload(), payload(schema_id=77))) == [(5,), (5,)]
 
@@ -112,13 +112,13 @@ def test_the_first_message_may_be_written_in_full():
 def test_a_schema_of_another_kind_is_refused(registry):
     registry(**{"flights-value": Registered(9, "AVRO", "{}")})
     with pytest.raises(RunProblem, match="is of the kind AVRO, and not PROTOBUF"):
-        FORMAT.worker_options("t", OPTIONS)
+        FORMAT.schema_options("t", OPTIONS)
 
 
 def test_a_schema_that_does_not_compile_is_refused(registry):
     registry(**{"flights-value": Registered(9, "PROTOBUF", "message {")})
     with pytest.raises(CatalogProblem, match=r"the table 't': .*schema\.proto:1:9"):
-        FORMAT.worker_options("t", OPTIONS)
+        FORMAT.schema_options("t", OPTIONS)
 
 
 @pytest.mark.parametrize("name", ["../up.proto", "/tmp/up.proto"])
@@ -129,13 +129,13 @@ def test_an_import_leads_out_of_no_folder(registry, name):
         up=Registered(8, "PROTOBUF", HEAD),
     )
     with pytest.raises(CatalogProblem, match="is no name of an imported schema"):
-        FORMAT.worker_options("t", OPTIONS)
+        FORMAT.schema_options("t", OPTIONS)
 
 
 def test_a_registry_must_be_named(registry):
     registry()
     with pytest.raises(RunProblem, match=r"'schema_registry\.endpoint' not set of"):
-        FORMAT.worker_options("t", OPTIONS)
+        FORMAT.schema_options("t", OPTIONS)
     ((option, problem),) = FORMAT.payload_option_problems(OPTIONS)
     assert option == REGISTRY
     assert "required option 'schema_registry.endpoint' not set" in problem.message
@@ -158,7 +158,7 @@ def test_a_sink_registers_its_own_schema(registry):
 
 def test_a_sink_without_a_schema_of_its_own_takes_the_newest(registry):
     made = registry(**{"flights-value": Registered(9, "PROTOBUF", FLIGHT)})
-    options = OPTIONS | FORMAT.worker_options("t", OPTIONS)
+    options = OPTIONS | FORMAT.schema_options("t", OPTIONS)
     assert envelope(options) == (b"\0\0\0\0\x09\x02\x02", b"")
     assert made.asked == []
 

@@ -1,0 +1,100 @@
+"""What records of a schema registry begin with: a zero, and the id of their schema in
+four bytes, the highest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from arroyo_nb.schema_registry import UnknownSchema
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+PREFIX_BYTES = 5
+UNKNOWN_AT_ONCE = 100
+"""So many ids that the registry does not know are asked for in one batch: bytes that
+are no records must not become thousands of requests."""
+
+NO_PREFIX = "it does not begin with the number of a schema in the schema registry"
+"""Why a record is bad that is too short, or begins with another byte."""
+
+T = TypeVar("T")
+
+
+def prefix(schema_id: int) -> bytes:
+    """What a record of a schema begins with.
+
+    >>> prefix(7)
+    b'\\x00\\x00\\x00\\x00\\x07'
+    """
+    return b"\0" + schema_id.to_bytes(PREFIX_BYTES - 1, "big")
+
+
+def by_schema_id(payloads: pa.Array) -> Iterator[tuple[int | None, np.ndarray]]:
+    """The ids in a batch of payloads, and the numbers of the payloads that have each;
+    None: those that have none.
+
+    Parameters
+    ----------
+    payloads
+        Bytes, none of them NULL.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    heads = pc.binary_slice(payloads, 0, PREFIX_BYTES)
+    whole = pc.equal(pc.binary_length(heads), PREFIX_BYTES)
+    rows = np.flatnonzero(whole.to_numpy(zero_copy_only=False))
+    fixed = heads.filter(whole).cast(pa.binary(PREFIX_BYTES))
+    read = np.frombuffer(fixed.buffers()[1] or b"", np.uint8)
+    read = read[: len(rows) * PREFIX_BYTES].reshape(-1, PREFIX_BYTES).astype(np.int64)
+    ids = np.full(len(payloads), -1)
+    number = read[:, 1] << 24 | read[:, 2] << 16 | read[:, 3] << 8 | read[:, 4]
+    ids[rows] = np.where(read[:, 0] == 0, number, -1)
+    for found in np.unique(ids):
+        yield (None if found < 0 else int(found)), np.flatnonzero(ids == found)
+
+
+class SchemaCache(Generic[T]):
+    """What is made of the schema of each id, once; used by one decoder.
+
+    Parameters
+    ----------
+    make
+        Makes it of an id.
+    """
+
+    def __init__(self, make: Callable[[int], T]) -> None:
+        self._make = make
+        self._made: dict[int, T] = {}
+        self._unknown = 0
+
+    def begin_batch(self) -> None:
+        """Ask for unknown ids again."""
+        self._unknown = 0
+
+    def get(self, schema_id: int) -> T | str:
+        """What was made of an id, or why there is no such schema.
+
+        Raises
+        ------
+        RunProblem
+            When the registry does not answer, or refuses.
+        """
+        if schema_id in self._made:
+            return self._made[schema_id]
+        if self._unknown >= UNKNOWN_AT_ONCE:
+            return (
+                f"the schema registry was not asked for its schema {schema_id}: "
+                "it did not know many others of the same batch"
+            )
+        try:
+            made = self._make(schema_id)
+        except UnknownSchema as problem:
+            self._unknown += 1
+            return problem.message
+        self._made[schema_id] = made
+        return made

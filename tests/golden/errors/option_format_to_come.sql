@@ -1,5 +1,0 @@
-CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'avro')
--- error
--- <cell>:1:87: Failed to create table x caused by the format 'avro' is not supported yet
---   CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'avro')
---                                                                                         ^^^^^^^^^^^^^^^
