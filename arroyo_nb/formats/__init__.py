@@ -137,6 +137,8 @@ class Format(Protocol):
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
+    content_type: str
+    """What HTTP calls a record."""
 
     elsewhere: Mapping[str, str]
     """Formats of other systems that are not read here, and how to come from them to
@@ -157,6 +159,7 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    content_type = "application/octet-stream"
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def column_problem(
