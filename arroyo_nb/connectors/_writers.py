@@ -67,6 +67,10 @@ class CollectingWriter(Writer, Protocol):
     def take(self, rows: pa.Table, batch_id: int) -> int:
         """Write what was computed of one micro-batch, as :meth:`Writer.write` does."""
 
+    def give_up(self) -> None:
+        """Wait no longer for a server that is away, as the run is stopped: the batch
+        that is being written fails. Called by another thread, before :meth:`close`."""
+
     def write(self, batch: DataFrame, batch_id: int) -> int:
         """Write one micro-batch, by a job of its own."""
         computed = batch.select(*self.columns(batch.columns))

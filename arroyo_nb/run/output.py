@@ -399,6 +399,8 @@ class Output:
         topics
             Those that it reads: its thread may wait for a broker that is away.
         """
+        # Its thread waits for the batch that Python writes, and that for a server.
+        self._sink.give_up()
         try:
             if (query := self._query) is not None:
                 release = partial(_release, query, topics)

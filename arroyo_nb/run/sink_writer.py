@@ -10,13 +10,14 @@ from contextvars import Context
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.connectors import CollectingWriter
 from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.connectors import CollectingWriter, Writer
+    from arroyo_nb.connectors import Writer
     from arroyo_nb.engine.arrow_sink import Receive
     from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.pause_gate import BatchGate
@@ -127,6 +128,11 @@ class SinkWriter:
         except Exception as error:
             self.error = error
             raise
+
+    def give_up(self) -> None:
+        """Let the batch that is being written not wait for a server; on the worker."""
+        if isinstance(self._writer, CollectingWriter):
+            self._writer.give_up()
 
     def close(self) -> None:
         """Let go of the writer; on the worker, harmless twice.

@@ -54,6 +54,10 @@ class CollectingTee(CollectingWriter):
         self._preview.take(rows.drop_columns(_WRITTEN), batch_id)
         return count
 
+    def give_up(self) -> None:
+        """As of the sink."""
+        self._sink.give_up()
+
     def close(self) -> None:
         """Close the sink, and keep no more."""
         with closing(self._preview):
