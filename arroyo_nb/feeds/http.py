@@ -164,10 +164,21 @@ def new_client(answer_s: float = ANSWER_S) -> httpx.Client:
     ----------
     answer_s
         How long a server may send nothing.
+
+    Raises
+    ------
+    RunProblem
+        When the certificates that the environment names cannot be read.
     """
     import httpx
 
-    return httpx.Client(timeout=httpx.Timeout(answer_s, connect=CONNECT_S))
+    try:
+        return httpx.Client(timeout=httpx.Timeout(answer_s, connect=CONNECT_S))
+    except OSError as problem:
+        raise RunProblem(
+            f"the certificates to trust cannot be read: {reason(problem)}",
+            hint="look at the environment variables SSL_CERT_FILE and SSL_CERT_DIR",
+        ) from problem
 
 
 def send(

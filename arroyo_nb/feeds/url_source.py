@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from arroyo_nb.connectors import (
     Direction,
@@ -90,7 +91,9 @@ class UrlSource(SourceOnly):
             for option in self.info.options
             if option.default is not None
         }
-        spec = TableSpec("", Schema(), {**defaults, **table}).resolved()
+        spec = TableSpec("peek", Schema(), {**defaults, **table}).resolved()
+        # It is no table yet: errors of the server name none.
+        spec = replace(spec, name="")
         if not self.gives(Endpoint.of(spec)):
             return None
         found = {"connector": self.info.name, **table}

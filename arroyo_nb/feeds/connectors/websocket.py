@@ -33,7 +33,7 @@ from arroyo_nb.with_options import Option, OptionKind, OptionValue
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGEST_MESSAGE_BYTES = 64 * 2**20
+LARGEST_MESSAGE_BYTES = 16 * 2**20
 """A message that is larger ends the run."""
 
 OPEN_S, CLOSE_S = 8.0, 0.5
@@ -42,8 +42,9 @@ OPEN_S, CLOSE_S = 8.0, 0.5
 PING_S = 20.0
 """So often a server is asked whether it is there; it has as long to answer."""
 
-QUEUED_FRAMES = 1024
-"""What the client receives and nobody has taken, at most; then the server waits."""
+QUEUED_FRAMES = 32
+"""What the client receives and nobody has taken, at most; then the server waits. Each
+frame may be as large as a message."""
 
 TAKEN_MESSAGES, TAKEN_BYTES = 5_000, 8 * 2**20
 """How much is taken at once, about."""
