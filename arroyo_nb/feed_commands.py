@@ -31,9 +31,9 @@ def peek(url: str, headers: str, rows: int, offer: Callable[[str, str], bool]) -
     offer
         Puts a statement into the next cell; False: it has done so before.
     """
-    options = {"headers": headers} if headers else {}
+    given = {"headers": headers} if headers else {}
     with interruptible() as check:
-        found = feeds.peek(url, options, check=check)
+        found = feeds.peek(url, given, check=check, seconds=feeds.SAMPLE_S)
     records, options, guessed = _guessed(found)
     if not records:
         text = f"no message came in {feeds.SAMPLE_S:g} s"

@@ -156,14 +156,14 @@ def _is_url(url: str, schemes: Sequence[str]) -> bool:
         return False
 
 
-def new_client(answer_s: float = ANSWER_S) -> httpx.Client:
+def new_client(answer_s: float | None = None) -> httpx.Client:
     """What sends requests, and keeps its connections for the next ones; it is closed by
     whoever asked for it.
 
     Parameters
     ----------
     answer_s
-        How long a server may send nothing.
+        How long a server may send nothing; None: for :data:`ANSWER_S`.
 
     Raises
     ------
@@ -172,8 +172,9 @@ def new_client(answer_s: float = ANSWER_S) -> httpx.Client:
     """
     import httpx
 
+    longest_s = ANSWER_S if answer_s is None else answer_s
     try:
-        return httpx.Client(timeout=httpx.Timeout(answer_s, connect=CONNECT_S))
+        return httpx.Client(timeout=httpx.Timeout(longest_s, connect=CONNECT_S))
     except OSError as problem:
         raise RunProblem(
             f"the certificates to trust cannot be read: {reason(problem)}",

@@ -40,7 +40,7 @@ def peek(
     options: Mapping[str, str],
     *,
     check: Callable[[], None],
-    seconds: float = SAMPLE_S,
+    seconds: float,
 ) -> PeekedMessages:
     """Some messages of a URL.
 

@@ -229,7 +229,7 @@ def _wait_s(tries: int, asked_s: float | None) -> float:
         What the server asks for: the first wait is this one, and a later one no
         shorter. None: it asks for nothing.
     """
-    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(tries, 16))
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
     usual_s = longest * random.uniform(0.5, 1.0)
     if asked_s is None:
         return usual_s

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from contextlib import contextmanager, suppress
+from copy import copy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from machine import allowed
@@ -96,7 +97,8 @@ class HttpServer:
             def handle_any(self):
                 length = int(self.headers.get("Content-Length") or 0)
                 self.body = self.rfile.read(length)
-                outer.requests.append(self)
+                # The handler is that of the next request of a connection, too.
+                outer.requests.append(copy(self))
                 answer(self)
 
             do_GET = do_POST = do_PUT = handle_any  # noqa: N815

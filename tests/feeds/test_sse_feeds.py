@@ -250,7 +250,7 @@ def test_an_answer_of_another_type_is_refused():
 
 def test_what_is_no_http_is_refused():
     def answer(handler):
-        handler.wfile.write(b"SSH-2.0-OpenSSH\r\n")
+        handler.wfile.write(b"SSH-2.0-OpenSSH\r\n\r\n")
         handler.close_connection = True
 
     with HttpServer(answer) as server:
@@ -283,6 +283,7 @@ def test_a_stop_is_heard_within_a_second(state, monkeypatch, eventually):
             handler.wfile.write(event(1) * 100)
         wait_for_end(handler)
 
+    monkeypatch.setattr("arroyo_nb.feeds.http.ANSWER_S", 2.0)
     monkeypatch.setattr(receiver, "BUFFER_MESSAGES", 1_000)
     monkeypatch.setattr(receiver, "FIRST_WAIT_S", 60.0)
     monkeypatch.setattr(receiver, "LONGEST_WAIT_S", 60.0)

@@ -171,7 +171,7 @@ def _read(answer: httpx.Response) -> None:
 def _wait_s(tries: int, retry_after_s: float | None) -> float:
     """How long to wait before a row is posted again: twice as long each time, by chance
     a little less, and no less than the server asks for."""
-    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(tries, 16))
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
     return max(longest * random.uniform(0.5, 1.0), retry_after_s or 0.0)
 
 
