@@ -122,13 +122,13 @@ def append_only_sink(job: LintedJob) -> Iterator[Hit]:
 def delivery_guarantee(job: LintedJob) -> Iterator[Hit]:
     """Rows may be missing, or come twice.
 
-    A server that keeps nothing for a client that is away has no row of that time for
-    anybody; and what has no transactions has some rows twice when a job is started
-    again.
+    Many servers keep no messages for a client that is away: after a lost connection
+    some are missing. A sink without transactions may have some rows twice after a
+    restart.
 
-    Where that matters, let the server write to a topic, and read that: the topic keeps
-    what nobody has read yet. Write so that a row that comes twice does no harm: by its
-    key.
+    Where that matters, let the server write to a topic and read the topic, which keeps
+    what nobody has read yet. In the system behind a sink, store rows by their key: then
+    a row that comes twice changes nothing.
     """
     sources = ((n.table, Direction.SOURCE) for n in job.of(Source))
     sinks = ((s.table, Direction.SINK) for s in job.plan.sinks if s.table is not None)
