@@ -155,6 +155,10 @@ class StateProblem(RunProblem):
 class Unreached(RunProblem):
     """A server that a run needs does not answer: a job waits for it, also at first."""
 
+    retry_after_s: float | None = None
+    """After how many seconds the server wants to be asked again; None: it does not
+    say."""
+
 
 class PromoteProblem(ArroyoError):
     """A script that cannot be made a job, or a job spec that is not one."""

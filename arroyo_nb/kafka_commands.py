@@ -7,16 +7,14 @@ Whatever takes long says so in an output that changes, and hears an interrupt.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from arroyo_nb.engine.jars import Check
 from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.kafka.peek.create_table import create_table
 from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import SAMPLE, sample, topics
-from arroyo_nb.run.interrupts import Interrupted, defer_interrupts
+from arroyo_nb.run.interrupts import interruptible
 from arroyo_nb.session import Session
 from arroyo_nb.views import topics as views
 from arroyo_nb.views.formatting import plain
@@ -62,14 +60,14 @@ class KafkaCommands:
 
     def topics(self, servers: str) -> None:
         """List the topics of a broker, this shell's by default."""
-        with _interruptible() as check:
+        with interruptible() as check:
             found = topics(self._session.servers(servers), check=check)
         publish(views.topics(found))
 
     def peek(self, topic: str, servers: str, rows: int) -> None:
         """Look into a topic, and guess a table for it, which the next cell has."""
         servers = self._session.servers(servers)
-        with _interruptible() as check:
+        with interruptible() as check:
             most = max(rows, SAMPLE)
             found, records = sample(servers, topic, check=check, most=most)
         guessed = guess((r.value for r in records), (r.key for r in records))
@@ -93,7 +91,7 @@ class KafkaCommands:
             return
         self.close()
         broker, begun = LocalBroker(), time.monotonic()
-        with _interruptible() as check:
+        with interruptible() as check:
             broker.start(tell=progress.tell, check=check)
         self._session.broker = broker
         progress.tell(f"{self._status()}, after {time.monotonic() - begun:.1f} s")
@@ -124,12 +122,3 @@ class ProgressOutput:
             self._slot = NotebookSlot(data)
         else:
             self._slot.update(data)
-
-
-@contextmanager
-def _interruptible() -> Iterator[Check]:
-    try:
-        with defer_interrupts() as interrupts:
-            yield interrupts.check
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted") from None

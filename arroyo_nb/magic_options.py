@@ -158,6 +158,8 @@ STOP_FLAGS = (
 PEEK_FLAGS = (
     Flag("rows", ("-n", "--rows"), "how many of the newest records are shown, 5 if not "
          "said", "N", _rows),
+    Flag("headers", ("--headers",), "headers of the requests to a URL, 'Name: value, "
+         "Name: value'; a secret as {{ VARIABLE }}", "HEADERS"),
 )  # fmt: skip
 
 HEAD_FLAGS = (
@@ -282,9 +284,9 @@ COMMANDS: Mapping[str, Command] = {
                 ("start", "stop", "status"), only=True),
         Command("topics", "list the topics of the local broker, or of another",
                 "[HOST:PORT]", "at most the address of a broker", 0, 1),
-        Command("peek", "look into a topic, and guess a table for it",
-                "TOPIC [HOST:PORT] [-n N]",
-                "a topic, and perhaps the address of a broker", 1, 2,
+        Command("peek", "look into a topic or a feed, and guess a table for it",
+                "TOPIC [HOST:PORT] [-n N] | URL [--headers HEADERS] [-n N]",
+                "a topic, and perhaps the address of a broker; or a URL", 1, 2,
                 flags=PEEK_FLAGS),
         Command("record", "record a topic, or the topic of a table, onto a tape",
                 "TOPIC [HOST:PORT] -o TAPE [--for TIME] [--max N] [--redact A,B] "

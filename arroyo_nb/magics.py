@@ -443,16 +443,20 @@ class ArroyoMagics(Magics):
         found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
         publish(jobs(Row(*status(Path(path))) for path in found))
 
-    def _offer(self, topic: str, statement: str) -> bool:
-        """Put a table of a topic into the next cell; False: there was one before, or
-        it is declared. A second one that nobody runs would count in a job that is made
-        of the notebook's file."""
+    def _offer(self, place: str, statement: str) -> bool:
+        """Put a table of a topic, or of a feed's URL, into the next cell; False: there
+        was one before, or it is declared. A second one that nobody runs would count in
+        a job that is made of the notebook's file."""
         tables = self.session.catalog.tables.values()
         declared = (table for table in tables if isinstance(table, ConnectorTable))
-        read = (table.spec.options.get("topic") for table in declared)
-        if topic in self._offered or topic in read:
+        read = {
+            table.spec.options.get(option)
+            for table in declared
+            for option in ("topic", "endpoint")
+        }
+        if place in self._offered or place in read:
             return False
-        self._offered.add(topic)
+        self._offered.add(place)
         self._shell.set_next_input(f"%%arroyo\n{statement}", replace=False)
         return True
 
@@ -499,8 +503,21 @@ class ArroyoMagics(Magics):
     def _do_topics(self, servers: str = "") -> None:
         self._kafka_commands().topics(servers)
 
-    def _do_peek(self, topic: str, servers: str = "", rows: int = 5) -> None:
-        self._kafka_commands().peek(topic, servers, rows)
+    def _do_peek(
+        self, topic: str, servers: str = "", rows: int = 5, headers: str = ""
+    ) -> None:
+        if "://" not in topic:
+            if headers:
+                raise RunProblem("--headers is for a URL, and a topic has none")
+            self._kafka_commands().peek(topic, servers, rows)
+            return
+        if servers:
+            raise RunProblem(
+                f"%arroyo peek takes a URL alone, and '{servers}' stands behind it"
+            )
+        from arroyo_nb.feed_commands import peek
+
+        peek(topic, headers, rows, self._offer)
 
     def _do_record(self, topic: str, servers: str = "", **options: Any) -> None:
         self._kafka_commands().record(topic, servers, **options)

@@ -13,6 +13,11 @@ _NAME = (
     r"(?:[\w.]*(?:passw|pasw|secret|token|credential|authorization|api_?key)[\w.]*"
     r"|auth\.(?:pa\w*|jwt|nkey_seed)|[\w.]*\.(?:pem|jaas\.config))"
 )
+# Without a comma: another header may stand behind it. A reference is no secret.
+_HEADER = (
+    r"(?:(?:proxy-)?authorization|cookie|(?:x-)?(?:api|auth|access)-?(?:key|token))"
+    r"\s*:\s*(?P<header>(?![^'\",\n]*\{\{)[^\s'\",][^'\",\n]*)"
+)
 _TEXT = (
     r"(?:'(?P<quoted>(?:[^']|'')*)|\"(?P<doubly>[^\"]*)"
     r"|\$\$(?P<dollars>(?:[^$]|\$(?!\$))*))"
@@ -22,6 +27,8 @@ _SECRETS = re.compile(
     # the pairs within an option from the first that is one: it may have commas.
     rf"\b{_NAME}\b(?:[\"']?\s*(?:=>|==?|:)?\s*e?{_TEXT}"
     r"|[\"']?\s*=\s*(?P<pairs>(?!\{\{)[^\s'\"$=>][^')]*))"
+    # A header of a request, among others.
+    rf"|(?<![\w-]){_HEADER}"
     # Who logs in to a URL.
     r"|://(?P<url>[^\s/'\"]+)@",
     re.IGNORECASE,

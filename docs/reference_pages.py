@@ -101,7 +101,11 @@ def _connector(connector: ConnectorInfo) -> str:
     if metadata:
         facts.append(f"`METADATA FROM`: {metadata}.")
     head = f"## {connector.name}\n\n{_sentence(connector.doc)}\n\n{' '.join(facts)}\n\n"
-    return head + _options(connector.options)
+    guarantees = "".join(
+        f"As a {direction.value}: {text}.\n\n"
+        for direction, text in connector.guarantees.items()
+    )
+    return head + guarantees + _options(connector.options)
 
 
 def _formats() -> str:

@@ -19,6 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from arroyo_nb.connectors._info import MERGES_CHUNKS as MERGES_CHUNKS
 from arroyo_nb.connectors._info import NO_METADATA as NO_METADATA
+from arroyo_nb.connectors._info import READS_TAPE as READS_TAPE
 from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
 from arroyo_nb.connectors._info import Direction as Direction
 from arroyo_nb.connectors._info import PartitionTransform as PartitionTransform
@@ -394,6 +395,11 @@ def holding(
     if format_ in FORMATS.names:
         options = (*options, *FORMATS.get(str(format_)).options)
     return frozenset(option.name for option in options if option.holds in content)
+
+
+def guarantee_of(connector: str, direction: Direction) -> str | None:
+    """What of a table may be missing or come twice; None: nothing to tell."""
+    return CONNECTORS.get(connector).info.guarantees.get(direction)
 
 
 def is_streamed(connector: str) -> bool:

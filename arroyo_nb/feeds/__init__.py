@@ -26,12 +26,16 @@ from typing import (
     runtime_checkable,
 )
 
+from arroyo_nb.connectors import READS_TAPE
 from arroyo_nb.tape import Position
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.connectors import TableSpec
+
+READING = f"a thread receives messages onto a tape; {READS_TAPE}"
+"""How Spark reads a feed, for EXPLAIN."""
 
 
 class Message(NamedTuple):
@@ -114,6 +118,48 @@ class Feed(Protocol):
         ------
         Unreached, RunProblem
             As of :meth:`Connection.receive`.
+        """
+
+
+class PeekedFeed(NamedTuple):
+    """What a URL was found to give.
+
+    Attributes
+    ----------
+    feed
+        Receives its messages.
+    options
+        WITH options of a table for them, but for the format.
+    enough
+        After so many messages nothing new is to be seen.
+    """
+
+    feed: Feed
+    options: Mapping[str, str]
+    enough: int = 200
+
+
+@runtime_checkable
+class Peekable(Protocol):
+    """A connector whose sources can be looked into by their URL."""
+
+    schemes: tuple[str, ...]
+    """What such URLs begin with, before ``://``."""
+
+    def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
+        """What a URL gives; None: something that another connector reads.
+
+        Parameters
+        ----------
+        url
+            It may have references to variables.
+        options
+            Other WITH options, such as headers; they may have references too.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot be asked.
         """
 
 

@@ -30,6 +30,12 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 30.0
 STEADY_S = 10.0
 """A connection that held so long was a good one: the waits begin anew."""
 
+USEFUL_TRIES = 3
+"""One that gave messages is tried again as after so many tries at most."""
+
+STOP_S = 0.5
+"""How long a stop waits for a connection that hangs."""
+
 _RECEIVE_S = 0.1
 """A stop is heard so soon."""
 
@@ -64,6 +70,7 @@ class Receiver:
         self._clock = clock
         self._buffer: list[Message] = []
         self._size_bytes = 0
+        self._received = 0
         self._changed = threading.Condition()
         self._connection: Connection | None = None
         self._status = ConnectionStatus()
@@ -83,7 +90,7 @@ class Receiver:
             self._stopping = True
             self._changed.notify_all()
         # A server that hangs holds the thread for some seconds; nobody waits for it.
-        self._thread.join(1.0)
+        self._thread.join(STOP_S)
 
     @property
     def connection_status(self) -> ConnectionStatus:
@@ -133,7 +140,7 @@ class Receiver:
         tries = 0
         self._away_since = self._clock()
         while not self._stopping:
-            began_s = self._clock()
+            began_s, received = self._clock(), self._received
             try:
                 self._receive()
             except Unreached as problem:
@@ -141,9 +148,12 @@ class Receiver:
                     raise
                 held = self._away_since is None
                 self._disconnected(problem)
-                steady = held and self._clock() - began_s >= STEADY_S
-                tries = 0 if steady else tries + 1
-                self._wait(_wait_s(tries))
+                tries += 1
+                if held and self._clock() - began_s >= STEADY_S:
+                    tries = 0
+                elif self._received > received:
+                    tries = min(tries, USEFUL_TRIES)
+                self._wait(_wait_s(tries, problem.retry_after_s))
 
     def _receive(self) -> None:
         """Connect, and receive until the connection is lost or the run stops."""
@@ -195,6 +205,7 @@ class Receiver:
         if not messages:
             return
         with self._changed:
+            self._received += len(messages)
             self._buffer.extend(messages)
             self._size_bytes += sum(message.size_bytes for message in messages)
             if (position := messages[-1].position) is not None:
@@ -206,11 +217,23 @@ class Receiver:
             self._changed.wait_for(lambda: self._stopping, seconds)
 
 
-def _wait_s(tries: int) -> float:
-    """How long to wait before the connection is tried again: twice as long each time,
-    and by chance a little less, so that many clients do not come at once."""
-    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(tries, 16))
-    return longest * random.uniform(0.5, 1.0)
+def _wait_s(tries: int, asked_s: float | None) -> float:
+    """How long to wait before the connection is tried again.
+
+    Parameters
+    ----------
+    tries
+        How many have failed. It waits twice as long each time, and by chance a little
+        less, so that many clients do not come at once.
+    asked_s
+        What the server asks for: the first wait is this one, and a later one no
+        shorter. None: it asks for nothing.
+    """
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
+    usual_s = longest * random.uniform(0.5, 1.0)
+    if asked_s is None:
+        return usual_s
+    return asked_s if tries <= 1 else max(asked_s, usual_s)
 
 
 def _fitting(messages: Sequence[Message]) -> Sequence[Message]:

@@ -149,6 +149,8 @@ class Format(Protocol):
     """Whether a column is the field of its name, and NULL where a record has none."""
     refused_by_arroyo: str
     """What Arroyo says of it in a CREATE TABLE; empty: it takes it."""
+    content_type: str
+    """What HTTP calls a record."""
 
     elsewhere: Mapping[str, str]
     """Formats of other systems that are not read here, and how to come from them to
@@ -195,6 +197,7 @@ class FormatBase:
     by_name = False
     refused_by_arroyo = ""
     encoded_in_python = False
+    content_type = "application/octet-stream"
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def paths(

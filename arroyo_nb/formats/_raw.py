@@ -42,6 +42,8 @@ class RawFormat(FormatBase):
         self.name = name
         self.doc = doc
         self._type = type_
+        if type_ != BYTEA:
+            self.content_type = "text/plain; charset=utf-8"
 
     def column_problem(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import FrameType
@@ -70,6 +70,17 @@ def defer_interrupts() -> Iterator[Interrupts]:
     finally:
         signal.signal(signal.SIGINT, before)
     interrupts.check()
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], None]]:
+    """What a command of a notebook calls again and again, to hear an interrupt; an
+    interrupt is shown as one line."""
+    try:
+        with defer_interrupts() as interrupts:
+            yield interrupts.check
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted") from None
 
 
 def imported(*modules: str, interrupts: Interrupts) -> None:

@@ -5,6 +5,7 @@ Spark is asked only where a table has generated columns, for these alone.
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from arroyo_nb.engine import Engine
     from arroyo_nb.tape import Chunk
 
+LIVE_S = 10.0
+"""How long the rows of a live source are waited for: a feed may have none to give."""
 
 _QUERIES = {View: "a view", MemoryTable: "a memory table"}
 
@@ -90,7 +93,19 @@ def _chunks(
     connector = CONNECTORS.get(table.connector)
     if isinstance(connector, Streaming):
         return connector.stream(spec).first_rows(spec, count, check)
-    return connector.recorder(spec).chunks(None)
+    recorder = connector.recorder(spec)
+    chunks = recorder.chunks(None)
+    return _for_a_while(chunks) if recorder.live else chunks
+
+
+def _for_a_while(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    reading: Generator[Chunk] = chunks  # type: ignore[assignment]
+    until_s = time.monotonic() + LIVE_S
+    with closing(reading):
+        for chunk in reading:
+            yield chunk
+            if time.monotonic() > until_s:
+                return
 
 
 def _first(

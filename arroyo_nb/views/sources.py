@@ -12,7 +12,7 @@ from arroyo_nb.views.formatting import NAME_CHARS, clock, count, duration, escap
 MOST_SOURCES, MOST_BAD, BAD_CHARS = 12, 5, 200
 NOTE_CHARS = 300
 MOST_PARTITIONS = 16
-AWAY = "no broker answers"
+AWAY, UNCONNECTED = "no broker answers", "no connection"
 
 
 def listed(sources: Sequence[SourceProgress], *, ended: bool = False) -> str:
@@ -35,7 +35,8 @@ def listed(sources: Sequence[SourceProgress], *, ended: bool = False) -> str:
 def _source(source: SourceProgress, ended: bool) -> str:
     if source.looked_up:
         return f"<div>{_named(source, ['looked up'])}</div>"
-    parts = _of_topic(source, ended) if source.partitions else _of_tape(source)
+    of = _of_topic if source.partitions else _of_tape
+    parts = of(source, ended)
     if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
         parts.append(f"newest {clock(source.max_event_time)}")
     parts.append(_delay(source.delay))
@@ -46,8 +47,31 @@ def _source(source: SourceProgress, ended: bool) -> str:
     return f"<div>{_named(source, parts)}</div>"
 
 
-def _of_tape(source: SourceProgress) -> list[str]:
-    return [f"{count(source.rows, 'row')} read"]
+def _of_tape(source: SourceProgress, ended: bool) -> list[str]:
+    feed = connection(source, ended=ended)
+    return [f"{count(source.rows, 'row')} read", *map(_marked, feed)]
+
+
+def connection(source: SourceProgress, *, ended: bool = False) -> list[str]:
+    """How a feed is connected, and what of it may be missing, in plain words.
+
+    >>> status = {"away_s": 12.3, "gaps": 3, "lost_messages": 1234}
+    >>> connection(SourceProgress("q", 8, None, timedelta(), False, **status))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['no connection for 12 s', 'reconnected 3 times, messages may be missing',
+     '1,234 messages lost: they came faster than they were read']
+    """
+    parts = []
+    if source.away_s >= 1 and not ended:
+        length = duration(timedelta(seconds=int(source.away_s)))
+        parts.append(f"{UNCONNECTED} for {length}")
+    if source.gaps:
+        times = count(source.gaps, "time")
+        parts.append(f"reconnected {times}, messages may be missing")
+    if source.lost_messages:
+        lost = f"{count(source.lost_messages, 'message')} lost"
+        parts.append(f"{lost}: they came faster than they were read")
+    return parts
 
 
 def _of_topic(source: SourceProgress, ended: bool) -> list[str]:
@@ -59,7 +83,8 @@ def _of_topic(source: SourceProgress, ended: bool) -> list[str]:
 
 
 def _marked(words: str) -> str:
-    return f'<span class="bad">{words}</span>' if words.startswith(AWAY) else words
+    is_bad = words.startswith((AWAY, UNCONNECTED)) or " lost: " in words
+    return f'<span class="bad">{words}</span>' if is_bad else words
 
 
 def behind(source: SourceProgress) -> list[str]:

@@ -1,4 +1,4 @@
-"""Topics of a broker: a list of them, and a look into one."""
+"""Topics of a broker: a list of them, and a look into one, or into a feed."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def topics(found: Iterable[Topic]) -> dict[str, str]:
 
 
 class Peek(NamedTuple):
-    """What a look into a topic found.
+    """What a look into a topic or a feed found.
 
     Attributes
     ----------
     topic
-        The topic.
+        The topic; None: it is a feed, whose messages are records of one partition.
     records
         Its newest records, the oldest one first.
     guessed
@@ -50,7 +50,7 @@ class Peek(NamedTuple):
         Whether the next cell has the statement.
     """
 
-    topic: Topic
+    topic: Topic | None
     records: Sequence[TopicRecord]
     guessed: Guess
     statement: str
@@ -61,9 +61,10 @@ class Peek(NamedTuple):
 def peek(found: Peek) -> dict[str, str]:
     """A topic, its newest records, one of them as a whole, what is known of their
     columns, and a table for them, as a MIME bundle."""
-    parts = [_partitions(found.topic)]
+    parts = [] if found.topic is None else [_partitions(found.topic)]
     if found.records:
-        parts.append(_records(found.records[-found.rows :]))
+        shown = found.records[-found.rows :]
+        parts.append(_messages(shown) if found.topic is None else _records(shown))
         parts += _whole(found)
         if found.guessed.columns:
             parts.append(_columns(found.guessed))
@@ -83,7 +84,7 @@ def _looks_like(found: Peek) -> str:
         first = found.records[guessed.odd[0]]
         said += (
             f"; {count(len(guessed.odd))} of {count(guessed.records)} records do not, "
-            f"the first is {first.partition}:{first.offset}"
+            f"the first is {_place(found, first)}"
         )
     place = ", in the next cell" if found.offered else ""
     return f"{said}; as a table{place}:"
@@ -95,9 +96,15 @@ def _whole(found: Peek) -> Iterator[dict[str, str]]:
     for number in reversed(range(len(found.records))):
         record = found.records[number]
         if record.value is not None and number not in odd:
-            place = f"record {record.partition}:{record.offset}, as a whole:"
+            place = f"record {_place(found, record)}, as a whole:"
             yield _statement(place, _indented(record.value))
             return
+
+
+def _place(found: Peek, record: TopicRecord) -> str:
+    if found.topic is None:
+        return str(record.offset)
+    return f"{record.partition}:{record.offset}"
 
 
 def _indented(value: bytes) -> str:
@@ -163,6 +170,11 @@ def _records(records: Sequence[TopicRecord]) -> dict[str, str]:
         for r in records
     ]
     return listing(("record", "time (UTC)", "key", "value"), rows, nothing="no record")
+
+
+def _messages(records: Sequence[TopicRecord]) -> dict[str, str]:
+    rows = [(str(r.offset), _time(r), _words(r.value)) for r in records]
+    return listing(("record", "arrived (UTC)", "value"), rows, nothing="no message")
 
 
 def _time(record: TopicRecord) -> str:

@@ -69,7 +69,8 @@ def test_help_names_every_option() -> None:
 @pytest.mark.parametrize(
     "line",
     ["ps", "stop --all", "stop a", "lookup frame a b", "kafka status", "topics",
-     "topics host:1", "peek flights", "peek flights host:1", "speed a 600"],
+     "topics host:1", "peek flights", "peek flights host:1", "peek ws://h/x",
+     "speed a 600"],
 )  # fmt: skip
 def test_a_command_takes_its_words(line: str) -> None:
     name, *rest = line.split()

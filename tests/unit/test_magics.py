@@ -700,3 +700,33 @@ def test_a_panel_outlives_frames_that_fail_but_not_for_ever(
     eventually(lambda: refresher._thread is None)
     assert stage.screens[0].closed == outlived
     assert run.failures == 0
+
+
+def test_a_feed_is_looked_into_by_its_url(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def peek(
+        url: str, headers: str, rows: int, offer: Callable[[str, str], bool]
+    ) -> None:
+        print(url, headers, rows, offer(url, "CREATE TABLE t"))
+
+    monkeypatch.setattr("arroyo_nb.feed_commands.peek", peek)
+    line = '%arroyo peek ws://h/x?a=b --headers "X-Key: {{ KEY }}" -n 2'
+    assert cells.run(line) == "ws://h/x?a=b X-Key: {{ KEY }} 2 True"
+    # A statement is offered once.
+    assert cells.run("%arroyo peek ws://h/x?a=b") == "ws://h/x?a=b  5 False"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("peek ws://h broker:9092", "%arroyo peek takes a URL alone"),
+        ("peek orders --headers 'A: b'", "--headers is for a URL"),
+    ],
+)
+def test_what_a_topic_has_and_a_feed_has_not_is_told(
+    cells: Cells, line: str, said: str
+) -> None:
+    cells.run(f"%arroyo {line}")
+    assert isinstance(cells.error, RunProblem)
+    assert said in str(cells.error)

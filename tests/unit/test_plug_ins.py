@@ -17,7 +17,7 @@ from arroyo_nb.views.sections import VIEWS
 
 PACKAGE = Path(arroyo_nb.__file__).parent
 
-OWN_ROOMS = ("connectors/", "kafka/")
+OWN_ROOMS = ("connectors/", "feeds/connectors/", "kafka/")
 """Where connectors are at home."""
 
 EXCEPTIONS = {
@@ -64,6 +64,8 @@ IMPORT_EXCEPTIONS = {
 KAFKA_USERS = {
     # What is of topics alone: the local broker, topics, peek, record, emit.
     *("kafka_commands.py", "views/topics.py"),
+    # A feed's messages are guessed, and declared, as a topic's records are.
+    "feed_commands.py",
     *("run/emission.py", "run/topic_io.py", "run/topic_tasks.py"),
     # A sample of records, whoever carries them, is guessed by the reader of topics'.
     "run/sources/fit_notes.py",

@@ -48,6 +48,10 @@ def excerpt(text):
         f"'auth.pasword' = '{SECRET}'",
         f"client_configs = 'sasl.password=a,{SECRET},b=c'",
         f"address = 'http://u:p@{SECRET}@h:1'",
+        f"headers = 'Accept: text/html, Authorization: {SECRET}'",
+        f"headers = 'X-Api-Key: {SECRET}, X-Other: no'",
+        f"headers = 'Cookie:{SECRET}'",
+        f"endpoint = 'https://h/x?token={SECRET}'",
     ],
 )
 def test_an_excerpt_hides_secrets_and_nothing_moves(text):
@@ -101,3 +105,8 @@ def test_a_plan_does_not_show_its_tables_options():
     plan = plan_script(KAFKA.format(LOGIN, "a"), Catalog())
     shown = [repr(plan), repr(plan.sinks), repr(plan.catalog), plan.explain()]
     assert not [text for text in shown if SECRET in text]
+
+
+def test_a_header_by_reference_is_no_secret():
+    text = "headers = 'Authorization: Bearer {{ TOKEN }}, X-Key: a'"
+    assert excerpt(text) == text

@@ -1,34 +1,216 @@
-"""``webhook``: one POST a row (arroyo-semantics b.2)."""
+"""``webhook``: one POST a row (arroyo-semantics b.2).
+
+Rows are posted one behind the other, in their order, and a batch is written when the
+server has taken the last one. A batch that comes again after a crash is posted again:
+each row arrives at least once.
+"""
 
 from __future__ import annotations
 
-from arroyo_nb.connectors import ConnectorInfo, Direction
-from arroyo_nb.connectors._arroyo_only import ArroyoOnly
-from arroyo_nb.formats import Framing
-from arroyo_nb.with_options import Holds, Option, OptionKind
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from threading import Event
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-CONNECTOR = ArroyoOnly(
-    ConnectorInfo(
+from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.connectors import (
+    CollectingWriter,
+    ConnectorInfo,
+    Direction,
+    SinkOnly,
+    TableSpec,
+    Writer,
+)
+from arroyo_nb.errors import ArroyoError, RunProblem, Unreached
+from arroyo_nb.feeds.answer_socket import OpenSocket
+from arroyo_nb.feeds.headers import HEADERS, endpoint_option
+from arroyo_nb.feeds.http import (
+    Endpoint,
+    endpoint_problems,
+    http_failures,
+    new_client,
+    send,
+)
+from arroyo_nb.formats import FORMATS, IMAGE, Framing, change_format, payload_format
+
+if TYPE_CHECKING:
+    import httpx
+    import pyarrow as pa
+    from pyspark.sql import Column
+
+ANSWER_S = 5.0
+"""How long a server may take to answer."""
+
+PATIENCE_S, FIRST_PATIENCE_S = 120.0, 5.0
+"""How long a row waits for a server that is away, before the run fails; and the first
+row of a run, whose URL may be wrong."""
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 10.0
+"""Before a row is posted again: the first time, and after many."""
+
+_READ_BYTES = 64 * 2**10
+"""An answer that is longer is not read to its end, and ends its connection."""
+
+
+class WebhookWriter(CollectingWriter):
+    """Posts the rows of micro-batches.
+
+    Parameters
+    ----------
+    spec
+        The table, its variables resolved.
+    clock
+        A monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self, spec: TableSpec, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._endpoint = Endpoint.of(spec)
+        self._spec = spec
+        self._format = str(spec.options["format"])
+        self._clock = clock
+        self._client = new_client(ANSWER_S)
+        self._socket = OpenSocket()
+        self._stopping = Event()
+        self._is_known = False
+
+    def columns(self, names: Sequence[str]) -> list[Column]:
+        """The body of each row, or what the document of a change is made of."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        schema, options = self._spec.physical, self._spec.options
+        if WEIGHT not in names:
+            return [payload_format(self._format).encoded(schema, options)]
+        image = change_format(self._format).image(schema, options)
+        return [F.expr(image).alias(IMAGE), F.col(WEIGHT), F.col(ROW_ID)]
+
+    def take(self, rows: pa.Table, batch_id: int) -> int:
+        """Post one micro-batch.
+
+        Raises
+        ------
+        Unreached
+            When the server was away for too long, or the run is stopped.
+        RunProblem
+            When it refuses a row.
+        """
+        bodies = self._bodies(rows)
+        for number, body in enumerate(bodies, 1):
+            self._post(body.as_py() or b"", f"row {number:,} of batch {batch_id}")
+        return len(bodies)
+
+    def give_up(self) -> None:
+        """Post no more: the run is stopped."""
+        self._stopping.set()
+        self._socket.shut_down()
+
+    def close(self) -> None:
+        """Close the connection that is kept for the next row."""
+        self.give_up()
+        self._client.close()
+
+    def _bodies(self, rows: pa.Table) -> pa.ChunkedArray:
+        import pyarrow as pa
+
+        from arroyo_nb.changelog.debezium_changes import documents
+
+        if WEIGHT not in rows.column_names:
+            return rows["value"].cast(pa.binary())
+        changes = change_format(self._format).change_texts(documents(rows))
+        return changes.cast(pa.binary())
+
+    def _post(self, body: bytes, row: str) -> None:
+        """Post a row, again and again while the server is away."""
+        patience_s = PATIENCE_S if self._is_known else FIRST_PATIENCE_S
+        until_s, tries = self._clock() + patience_s, 0
+        while not self._stopping.is_set():
+            try:
+                self._try(body)
+            except Unreached as problem:
+                if not self._stopping.is_set() and self._clock() >= until_s:
+                    raise
+                self._stopping.wait(_wait_s(tries, problem.retry_after_s))
+                tries += 1
+            except RunProblem as problem:
+                message = f"{row} was not taken: {problem.message}"
+                raise RunProblem(message, hint=problem.hint) from problem
+            else:
+                self._is_known = True
+                return
+        raise Unreached(f"the run was stopped before {row} was taken")
+
+    def _try(self, body: bytes) -> None:
+        content_type = FORMATS.get(self._format).content_type
+        answer = send(
+            self._client,
+            self._endpoint,
+            method="POST",
+            headers=(("Content-Type", content_type),),
+            body=body,
+            trace=self._socket,
+        )
+        # The row is taken, whatever becomes of the rest of the answer.
+        with closing(answer), suppress(RunProblem), http_failures(self._endpoint):
+            _read(answer)
+
+
+def _read(answer: httpx.Response) -> None:
+    """Read an answer that nobody needs: its connection is kept for the next row."""
+    size_bytes = 0
+    for piece in answer.iter_raw():
+        size_bytes += len(piece)
+        if size_bytes > _READ_BYTES:
+            return
+
+
+def _wait_s(tries: int, retry_after_s: float | None) -> float:
+    """How long to wait before a row is posted again: twice as long each time, by chance
+    a little less, and no less than the server asks for."""
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
+    return max(longest * random.uniform(0.5, 1.0), retry_after_s or 0.0)
+
+
+class Webhook(SinkOnly):
+    """The connector ``webhook``."""
+
+    info = ConnectorInfo(
         name="webhook",
         doc="an HTTP endpoint that each row is posted to",
         directions=frozenset({Direction.SINK}),
         framings=frozenset({Framing.MESSAGES}),
         typed=False,
-        runs=False,
-        options=(
-            Option(
-                "endpoint",
-                OptionKind.STRING,
-                "URL that rows are posted to",
-                required=True,
-                holds=Holds.ADDRESS,
-            ),
-            Option(
-                "headers",
-                OptionKind.STRING,
-                "headers of the request: 'K: V, K2: V2'",
-                in_identity=False,
-            ),
+        python_packages=("httpx",),
+        guarantees=MappingProxyType(
+            {
+                Direction.SINK: "each row is posted at least once, in order; rows of "
+                "the newest batch come again when a run was killed"
+            }
         ),
+        options=(endpoint_option("URL that rows are posted to"), HEADERS),
     )
-)
+
+    def check(
+        self,
+        spec: TableSpec,
+        direction: Direction,  # noqa: ARG002
+    ) -> Iterator[tuple[str, ArroyoError]]:
+        """What is wrong with the URL and the headers."""
+        yield from endpoint_problems(spec.options, ("http", "https"))
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
+        """What posts the rows; nothing is noted, as a server forgets none.
+
+        Raises
+        ------
+        RunProblem
+            When a package is missing, or a variable makes an option wrong.
+        """
+        return WebhookWriter(spec)
+
+
+CONNECTOR = Webhook()

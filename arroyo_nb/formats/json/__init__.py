@@ -45,6 +45,7 @@ class JsonFormat(FormatBase):
     framings = frozenset({Framing.LINES, Framing.MESSAGES, Framing.VALUES})
     usual = True
     by_name = True
+    content_type = "application/json"
     elsewhere: Mapping[str, str] = MappingProxyType(dict.fromkeys(CSV, CSV_HINT))
     extension = "json"
     options: tuple[Option, ...] = (

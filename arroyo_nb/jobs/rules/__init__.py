@@ -15,6 +15,7 @@ from arroyo_nb.jobs.rules.queries import (
 from arroyo_nb.jobs.rules.rule import LintedJob, LintRule, Severity
 from arroyo_nb.jobs.rules.tables import (
     append_only_sink,
+    delivery_guarantee,
     inline_secret,
     local_address,
     no_sink,
@@ -38,6 +39,7 @@ RULES = (
     LintRule(relative_path, Severity.WARNING),
     LintRule(no_sink, Severity.WARNING),
     LintRule(append_only_sink, Severity.WARNING),
+    LintRule(delivery_guarantee, Severity.INFO),
     LintRule(no_watermark, Severity.WARNING),
     LintRule(idle_partitions, Severity.INFO),
     LintRule(micro_batch_lateness, Severity.INFO),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable
-from arroyo_nb.connectors import CONNECTORS, holding
+from arroyo_nb.connectors import CONNECTORS, Direction, guarantee_of, holding
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
-from arroyo_nb.plan.nodes import is_updating
+from arroyo_nb.plan.nodes import Source, is_updating
 from arroyo_nb.secrets_in_text import is_secret, secrets
 from arroyo_nb.with_options import REFERENCE, Holds
 
@@ -124,3 +124,24 @@ def append_only_sink(job: LintedJob) -> Iterator[Hit]:
         table = sink.table
         if table is not None and is_updating(sink) and not table.updating:
             yield Hit(f"'{table.name}' cannot show that a row is retracted", sink.span)
+
+
+def delivery_guarantee(job: LintedJob) -> Iterator[Hit]:
+    """Rows may be missing, or come twice.
+
+    Many servers keep no messages for a client that is away: after a lost connection
+    some are missing. A sink without transactions may have some rows twice after a
+    restart.
+
+    Where that matters, let the server write to a topic and read the topic, which keeps
+    what nobody has read yet. In the system behind a sink, store rows by their key: then
+    a row that comes twice changes nothing.
+    """
+    sources = ((n.table, Direction.SOURCE) for n in job.of(Source))
+    sinks = ((s.table, Direction.SINK) for s in job.plan.sinks if s.table is not None)
+    hits = (
+        Hit(f"'{table.name}': {guarantee}", job.declared(table))
+        for table, direction in (*sources, *sinks)
+        if (guarantee := guarantee_of(table.connector, direction)) is not None
+    )
+    yield from dict.fromkeys(hits)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arroyo_nb.run.observe.vitals import Vitals
 
 AWAY_S = 10.0
-"""For how long a broker may not answer."""
+"""For how long a broker may not answer, and a feed may have no connection."""
 
 STALLED_S = 30.0
 """For how long no batch may end while there is work."""
@@ -70,10 +70,7 @@ def unready_reasons(
         return
     for source in sources:
         if source.away_s >= AWAY_S:
-            yield (
-                f"the broker of '{source.name}' has not answered for "
-                f"{source.away_s:.0f} s"
-            )
+            yield _away(source)
     for name, away_s in sinks_away_s.items():
         if away_s >= AWAY_S:
             yield f"the server of '{name}' has not answered for {away_s:.0f} s"
@@ -83,3 +80,12 @@ def unready_reasons(
         waited_s = min(query.since_batch_s, behind_s) if lag else query.busy_s
         if waited_s >= bound_s:
             yield f"no batch of '{query.name}' has ended for {waited_s:.0f} s"
+
+
+def _away(source: SourceProgress) -> str:
+    seconds = f"{source.away_s:.0f} s"
+    if source.partitions:
+        return f"the broker of '{source.name}' has not answered for {seconds}"
+    return (
+        f"there has been no connection to the server of '{source.name}' for {seconds}"
+    )

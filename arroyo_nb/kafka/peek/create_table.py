@@ -46,6 +46,21 @@ def create_table(servers: str, topic: str, guess: Guess) -> str:
     return _declared(topic, options, guess)
 
 
+def feed_table(name: str, options: Mapping[str, str], guess: Guess) -> str:
+    """A statement that declares a feed as a source.
+
+    Parameters
+    ----------
+    name
+        What the name of the table is made from.
+    options
+        How it is connected to.
+    guess
+        What it gives.
+    """
+    return _declared(name, options, guess)
+
+
 def tape_table(topic: str, path: str, guess: Guess) -> str:
     """A statement that declares a recording of a topic as a source."""
     options = {"connector": "tape", "path": path}

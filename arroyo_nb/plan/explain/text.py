@@ -8,7 +8,7 @@ from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.connectors import CONNECTORS, Direction, guarantee_of
 from arroyo_nb.plan.append_joins import append_joins
 from arroyo_nb.plan.explain.differences import differences
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
@@ -94,6 +94,7 @@ def explain(plan: Plan) -> str:
         lines = (f"{u.signature}: {u.language}, called {u.called}" for u in udfs)
         parts.append(_section("User-defined functions", lines))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
+    notes += _guarantees(plan)
     notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))
     if notes:
@@ -190,3 +191,16 @@ def _lookup_notes(plan: Plan) -> Iterable[str]:
     nodes = (node for sink in plan.sinks for node in walk(sink))
     found = (keeping(node.table) for node in nodes if isinstance(node, LookupJoin))
     return dict.fromkeys(found)
+
+
+def _guarantees(plan: Plan) -> Iterable[str]:
+    """What of each source and each sink may be missing or come twice."""
+    nodes = [node for sink in plan.sinks for node in walk(sink)]
+    sources = ((n.table, Direction.SOURCE) for n in nodes if isinstance(n, Source))
+    sinks = ((sink.table, Direction.SINK) for sink in plan.sinks if sink.table)
+    said = (
+        f"'{table.name}' ({table.connector}): {guarantee}"
+        for table, direction in (*sources, *sinks)
+        if (guarantee := guarantee_of(table.connector, direction)) is not None
+    )
+    return dict.fromkeys(said)

@@ -17,6 +17,12 @@ def topic(*, lag=0, away_s=0.0):
     )
 
 
+def feed(away_s):
+    return SourceProgress(
+        "prices", 5, None, timedelta(), bounded=False, away_s=away_s, gaps=1
+    )
+
+
 def query(since_batch_s, busy_s=0.0, longest_s=1.0):
     return Vitals("out", since_batch_s, busy_s, longest_batch_s=longest_s)
 
@@ -28,6 +34,13 @@ def query(since_batch_s, busy_s=0.0, longest_s=1.0):
         (topic(lag=9), query(5), {}, None),
         (topic(away_s=5), query(5), {}, None),  # a broker that takes its time
         (topic(away_s=12), query(5), {}, "the broker of 'clicks' has not answered"),
+        (feed(5), query(5), {}, None),
+        (
+            feed(12),
+            query(5),
+            {},
+            "there has been no connection to the server of 'prices' for 12 s",
+        ),
         (topic(lag=9), query(40), {}, "no batch of 'out' has ended for 40 s"),
         (topic(), query(40, busy_s=35), {}, "no batch of 'out' has ended for 35 s"),
         (topic(), query(40, busy_s=35, longest_s=20), {}, None),

@@ -39,6 +39,12 @@ def test_of_a_sample_and_of_what_never_ends(session):
     assert session.head("ticks", 3)["counter"].to_pylist() == [0, 1, 2]
 
 
+def test_of_a_live_source_it_is_what_comes_for_a_while(session, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.table_head.LIVE_S", 0.0)
+    session.run("CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '0.1')")
+    assert session.head("ticks", 3)["counter"].to_pylist() == [0]
+
+
 def test_of_a_tape(session, tmp_path):
     session.emit(tmp_path / "tape", [{"n": n} for n in range(30)], wait=True)
     session.run(

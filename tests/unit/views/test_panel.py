@@ -131,6 +131,25 @@ def test_a_table_that_is_looked_up_has_no_time() -> None:
     assert "delay allowed" not in text
 
 
+def test_a_feed_says_how_it_is_connected_and_what_may_be_missing() -> None:
+    feed = SourceProgress(
+        *("prices", 8, None, timedelta()),
+        bounded=False,
+        away_s=12.3,
+        gaps=3,
+        lost_messages=1234,
+    )
+    text = frame(replace(TUMBLE, sources=(feed,)))
+    lost = "1,234 messages lost: they came faster than they were read"
+    assert '<span class="bad">no connection for 12 s</span>' in text
+    assert "reconnected 3 times, messages may be missing" in text
+    assert f'<span class="bad">{lost}</span>' in text
+    steady = replace(feed, away_s=0.2, gaps=0, lost_messages=0)
+    assert "<b>prices</b> 8 rows read · delay" in frame(
+        replace(TUMBLE, sources=(steady,))
+    )
+
+
 TOPIC = SourceProgress(
     *("clicks", 8, None, timedelta()),
     bounded=False,

@@ -1,0 +1,86 @@
+"""``%arroyo peek URL``: a look into a feed, and a table for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from urllib.parse import urlsplit
+
+from arroyo_nb.feeds import Message
+from arroyo_nb.feeds import peek as feeds
+from arroyo_nb.formats import FRAMING, NEWLINE
+from arroyo_nb.kafka.peek.create_table import feed_table
+from arroyo_nb.kafka.peek.guess import Guess, guess
+from arroyo_nb.kafka.peek.topics import TopicRecord
+from arroyo_nb.run.interrupts import interruptible
+from arroyo_nb.views import topics as views
+from arroyo_nb.views.notebook import publish
+
+
+def peek(url: str, headers: str, rows: int, offer: Callable[[str, str], bool]) -> None:
+    """Look into a feed, and guess a table for it, which the next cell has.
+
+    Parameters
+    ----------
+    url
+        Where it is.
+    headers
+        What is sent with each request; empty: nothing.
+    rows
+        How many messages are listed.
+    offer
+        Puts a statement into the next cell; False: it has done so before.
+    """
+    given = {"headers": headers} if headers else {}
+    with interruptible() as check:
+        found = feeds.peek(url, given, check=check, seconds=feeds.SAMPLE_S)
+    records, options, guessed = _guessed(found)
+    if not records:
+        text = f"no message came in {feeds.SAMPLE_S:g} s"
+        publish({"text/plain": text})
+        return
+    statement = feed_table(table_name(url), options, guessed)
+    offered = offer(url, statement)
+    shown = views.Peek(None, records, guessed, statement, rows, offered)
+    publish(views.peek(shown))
+
+
+def _guessed(
+    found: feeds.PeekedMessages,
+) -> tuple[list[TopicRecord], Mapping[str, str], Guess]:
+    """The records of the messages, the options of their table, and what they are: each
+    message one, or each of its lines where only these have columns."""
+    records = _records((m, m.payload) for m in found.messages)
+    guessed = guess(record.value for record in records)
+    if guessed.columns:
+        return records, found.options, guessed
+    lines = ((m, line) for m in found.messages for line in m.payload.splitlines())
+    apart = _records((message, line) for message, line in lines if line.strip())
+    of_lines = guess(record.value for record in apart)
+    if not of_lines.columns:
+        return records, found.options, guessed
+    return apart, {**found.options, FRAMING.name: NEWLINE}, of_lines
+
+
+def _records(payloads: Iterable[tuple[Message, bytes]]) -> list[TopicRecord]:
+    return [
+        TopicRecord(0, number, message.arrived_us // 1000, None, payload)
+        for number, (message, payload) in enumerate(payloads, 1)
+    ]
+
+
+def table_name(url: str) -> str:
+    """A name for the table of a URL: the last word of its path, else the host's name.
+
+    >>> table_name("https://stream.example/v2/recent-changes?x=1")
+    'recent-changes'
+    >>> table_name("wss://prices.example")
+    'prices'
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "feed"
+    words = re.findall(r"[A-Za-z][\w-]*", re.sub(r"\{\{.*?\}\}", "", parts.path))
+    host = (parts.hostname or "").split(".")[0]
+    return words[-1] if words else (host if host[:1].isalpha() else "feed")

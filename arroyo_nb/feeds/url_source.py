@@ -1,0 +1,115 @@
+"""What sources that are found by a URL have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from arroyo_nb.connectors import (
+    Direction,
+    SourceOnly,
+    TableSpec,
+    format_options,
+)
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.feeds import Feed, PeekedFeed
+from arroyo_nb.feeds.http import Endpoint, endpoint_problems, new_client, send
+from arroyo_nb.feeds.recorder import FeedRecorder
+from arroyo_nb.schema import Schema
+from arroyo_nb.tape import Recorder
+from arroyo_nb.with_options import OptionValue
+
+
+class UrlSource(SourceOnly):
+    """A connector whose sources have the option ``endpoint``, a URL."""
+
+    schemes: tuple[str, ...]
+    """What such URLs begin with, before ``://``."""
+
+    peeked_messages = 200
+    """How many messages show what a URL gives."""
+
+    @abstractmethod
+    def feed(self, spec: TableSpec) -> Feed:
+        """How the messages of a source are received.
+
+        Parameters
+        ----------
+        spec
+            The table, its variables resolved.
+
+        Raises
+        ------
+        RunProblem
+            When a package is missing, or a variable makes an option wrong.
+        """
+
+    @abstractmethod
+    def gives(self, endpoint: Endpoint) -> bool:
+        """Whether a URL gives what this connector reads.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot be asked.
+        """
+
+    def columns(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Schema | None:
+        """None: the columns are declared."""
+        return None
+
+    def check(
+        self,
+        spec: TableSpec,
+        direction: Direction,  # noqa: ARG002
+    ) -> Iterator[tuple[str, ArroyoError]]:
+        """What is wrong with the URL and the headers."""
+        yield from endpoint_problems(spec.options, self.schemes)
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """A recorder of the messages.
+
+        Raises
+        ------
+        RunProblem
+            As of :meth:`feed`.
+        """
+        wanted = format_options(self, str(spec.options["format"]))
+        names = {option.name for option in wanted}
+        options = {name: v for name, v in spec.options.items() if name in names}
+        return FeedRecorder(self.feed(spec), spec, options)
+
+    def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
+        """What a URL gives (see :class:`arroyo_nb.feeds.Peekable`)."""
+        table = {"endpoint": url, **options}
+        defaults = {
+            option.name: option.default
+            for option in self.info.options
+            if option.default is not None
+        }
+        spec = TableSpec("peek", Schema(), {**defaults, **table}).resolved()
+        # It is no table yet: errors of the server name none.
+        spec = replace(spec, name="")
+        if not self.gives(Endpoint.of(spec)):
+            return None
+        found = {"connector": self.info.name, **table}
+        return PeekedFeed(self.feed(spec), found, self.peeked_messages)
+
+
+def content_type(endpoint: Endpoint) -> str:
+    """What a URL says that it gives, in lower case and without parameters.
+
+    Raises
+    ------
+    RunProblem
+        When it cannot be asked.
+    """
+    with new_client() as client:
+        answer = send(client, endpoint)
+        answer.close()
+    found: str = answer.headers.get("content-type", "")
+    return found.partition(";")[0].strip().lower()

@@ -1,0 +1,109 @@
+"""Redirects, certificates and secrets, whoever sends the request."""
+
+from contextlib import ExitStack
+
+import pytest
+from feed_servers import HttpServer, feed_of, make_certificate, payloads, reply
+
+from arroyo_nb.connectors import TableSpec
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.feeds.http import Endpoint
+from arroyo_nb.schema import Schema
+
+SECRET = "Authorization: Bearer abcde, Cookie: id=rose, X-Api-Key: fghij"
+
+
+def polled(url, **options):
+    return payloads(feed_of("polling_http", url, **options), 1)
+
+
+def refusal(url, **options):
+    """The error of the first poll."""
+    with pytest.raises(RunProblem) as failed:
+        polled(url, **options)
+    return str(failed.value)
+
+
+def redirect(to, status=302):
+    return lambda handler: reply(handler, status, Location=to)
+
+
+def test_a_redirect_on_the_same_server_takes_the_headers_along():
+    def answer(handler):
+        if handler.path == "/old":
+            return reply(handler, 302, Location="/new")
+        return reply(handler, 200, handler.headers["X-Api-Key"].encode())
+
+    with HttpServer(answer) as server:
+        assert polled(server.url + "/old", headers=SECRET) == [b"fghij"]
+        assert [r.path for r in server.requests] == ["/old", "/new"]
+
+
+def test_no_header_of_the_table_goes_to_another_server():
+    with ExitStack() as stack:
+        other = stack.enter_context(HttpServer(lambda h: reply(h, 200, b"1")))
+        # The same machine at another port is another server.
+        server = stack.enter_context(HttpServer(redirect(other.url + "/x?key=klmno")))
+        assert polled(server.url, headers=SECRET) == [b"1"]
+    sent = other.requests[0].headers
+    assert not {"Authorization", "Cookie", "X-Api-Key"} & set(sent)
+    assert "rose" not in str(sent)
+
+
+def test_a_ring_of_redirects_is_left():
+    with HttpServer(redirect("/again")) as server:
+        assert "redirects more than 5 times" in refusal(server.url)
+    assert len(server.requests) == 6
+
+
+def test_what_is_posted_is_not_sent_on():
+    with HttpServer(redirect("http://other.example/x?key=klmno", 307)) as server:
+        said = refusal(server.url, method="POST")
+    assert "redirects to http://other.example, and only a GET is sent on" in said
+    assert "klmno" not in said
+
+
+@pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_certificate_must_be_trusted_and_of_that_name(
+    connector, trusted, tmp_path, monkeypatch
+):
+    certificate, context = make_certificate(tmp_path)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with HttpServer(lambda h: reply(h, 200, b"1"), context=context) as server:
+        # The certificate is of localhost.
+        url = server.url
+        if connector == "websocket":
+            url = url.replace("https", "wss")
+        with pytest.raises(RunProblem, match="certificate that is not valid") as failed:
+            payloads(feed_of(connector, url), 1)
+        why = "IP address mismatch" if trusted else "self-signed certificate"
+        assert why in failed.value.message
+        if trusted and connector == "polling_http":
+            assert polled(url.replace("127.0.0.1", "localhost")) == [b"1"]
+
+
+def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_error():
+    def answer(handler):
+        reply(handler, 400, f"bad token {handler.headers['Authorization']}".encode())
+
+    with HttpServer(answer) as server:
+        said = refusal(server.url, headers=SECRET)
+    assert "bad token ****" in said
+    assert "abcde" not in said
+
+
+def test_an_endpoint_shows_no_secret(monkeypatch):
+    monkeypatch.setenv("KEY", "pqrst")
+    options = {
+        "endpoint": "https://ann:rose@host.example/a?key={{ KEY }}",
+        "headers": "Authorization: Bearer {{ KEY }}",
+    }
+    endpoint = Endpoint.of(TableSpec("t", Schema(), options).resolved())
+    assert endpoint.headers == (("Authorization", "Bearer pqrst"),)
+    assert endpoint.url == "https://ann:rose@host.example/a?key=pqrst"
+    said = repr(endpoint) + endpoint.unreached("is away").message
+    assert "rose" not in said
+    assert "pqrst" not in said
+    assert "host.example/a?key={{ KEY }}" in said

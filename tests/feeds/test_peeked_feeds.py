@@ -1,0 +1,131 @@
+"""``%arroyo peek URL``: which connector, which messages, which table."""
+
+import json
+import time
+
+import pytest
+from feed_servers import (
+    HttpServer,
+    begin_events,
+    free_port,
+    reply,
+    silent,
+    wait_for_end,
+)
+from test_websocket_feeds import sends, serving
+
+from arroyo_nb import feed_commands
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.feeds import peek as feeds
+from arroyo_nb.plan.planner import plan_script
+
+
+def look():
+    """Nobody interrupts."""
+
+
+@pytest.fixture
+def peeked(monkeypatch):
+    """What a look shows, and the statement that it offers."""
+    monkeypatch.setattr(feeds, "SAMPLE_S", 0.4)
+    shown, offered = [], []
+    monkeypatch.setattr(feed_commands, "publish", shown.append)
+
+    def peek(url, headers=""):
+        offer = lambda _, statement: offered.append(statement) or True  # noqa: E731
+        feed_commands.peek(url, headers, 5, offer)
+        return shown[-1]["text/plain"], offered[-1] if offered else ""
+
+    return peek
+
+
+def options(statement):
+    """The options of a statement, which must be one that can be planned."""
+    (table,) = plan_script(statement, Catalog()).catalog.tables.values()
+    return table.connector, table.spec
+
+
+def test_events_are_found_by_their_content_type(peeked):
+    def answer(handler):
+        begin_events(handler)
+        for n in range(3):
+            handler.wfile.write(b'data: {"n": %d, "name": "a"}\n\n' % n)
+        wait_for_end(handler)
+
+    with HttpServer(answer) as server:
+        text, statement = peeked(server.url + "/v2/changes?since=now")
+    connector, spec = options(statement)
+    assert connector == "sse"
+    assert spec.name == "changes"
+    assert spec.options["endpoint"] == server.url + "/v2/changes?since=now"
+    assert [str(f.type) for f in spec.physical] == ["BIGINT", "TEXT"]
+    assert "record 3, as a whole" in text
+    assert "in the next cell" in text
+
+
+def test_an_answer_that_ends_is_polled(peeked, monkeypatch):
+    monkeypatch.setenv("PEEK_TOKEN", "abcde")
+
+    def answer(handler):
+        body = {"user": handler.headers["X-Key"] == "abcde", "at": 1_700_000_000}
+        reply(handler, 200, json.dumps(body).encode(), Content_Type="application/json")
+
+    with HttpServer(answer) as server:
+        _, statement = peeked(server.url, "X-Key: {{ PEEK_TOKEN }}")
+    connector, spec = options(statement)
+    assert connector == "polling_http"
+    assert spec.options["headers"] == "X-Key: {{ PEEK_TOKEN }}"
+    assert [str(f.type) for f in spec.physical] == ["BOOLEAN", "BIGINT"]
+    assert "WATERMARK FOR event_time" in statement
+    # Once to find out what it gives, and once for that.
+    assert len(server.requests) == 2
+
+
+def test_lines_of_an_answer_are_records(peeked):
+    body = b'{"n": 1}\n{"n": 2}\n'
+    with HttpServer(lambda h: reply(h, 200, body)) as server:
+        text, statement = peeked(server.url)
+    assert options(statement)[1].options["framing"] == "newline"
+    assert "record 2, as a whole" in text
+
+
+def test_websockets_are_found_by_their_scheme(peeked):
+    with serving(sends('{"n": 1}', '{"n": 2}')) as url:
+        _, statement = peeked(url)
+    assert options(statement)[0] == "websocket"
+
+
+def test_where_nothing_comes_it_is_said(peeked):
+    with serving(sends()) as url:
+        text, statement = peeked(url)
+    assert text == "no message came in 0.4 s"
+    assert statement == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "says"),
+    [
+        ("gopher://host/x", RunProblem, "no connector can look into 'gopher://host/x'"),
+        (f"http://127.0.0.1:{free_port()}", Unreached, "cannot be reached"),
+        ("http://", RunProblem, "is not at a URL of HTTP"),
+    ],
+)
+def test_what_cannot_be_looked_into_is_told(url, kind, says):
+    with pytest.raises(kind, match=says):
+        feeds.peek(url, {}, check=look, seconds=1)
+
+
+def test_a_look_can_be_interrupted():
+    began_s = time.monotonic()
+
+    def interrupt():
+        if time.monotonic() - began_s > 0.2:
+            raise KeyboardInterrupt
+
+    with silent() as port:
+        for url in (f"http://127.0.0.1:{port}", f"ws://127.0.0.1:{port}"):
+            began_s = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                feeds.peek(url, {}, check=interrupt, seconds=1)
+            assert time.monotonic() - began_s < 1.5
