@@ -250,7 +250,7 @@ class EventType:
             ) from None
 
 
-def event_type(cls: type[Any]) -> EventType:
+def event_type(cls: Any) -> EventType:
     """What a class of events is.
 
     Raises
