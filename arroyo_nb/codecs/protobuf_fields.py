@@ -122,6 +122,7 @@ def record_of_columns(descriptor: Descriptor, schema: Schema) -> Record:
 
 
 def _record(descriptor: Descriptor, wanted: StructOf | None, place: Place) -> Record:
+    pairs: list[tuple[str, FieldDescriptor, Type | None]]
     if wanted is None:
         pairs = [(field.name, field, None) for field in descriptor.fields]
     else:
@@ -322,17 +323,17 @@ def _empty(of: Descriptor) -> Shape:
 
 
 def _mismatch(field: FieldDescriptor, type_: Type, place: Place) -> CatalogProblem:
-    usual = usual_type(field)
     return CatalogProblem(
-        f"the column '{'.'.join(place)}' is {type_}, which the field '{field.name}' of "
-        f"the message '{field.containing_type.full_name}' cannot be",
-        hint=f"declare it {usual}",
+        f"the column '{'.'.join(place)}' is {type_}, which the field "
+        f"'{field.full_name}' cannot be",
+        hint=f"declare it {usual_type(field)}",
     )
 
 
 def usual_type(field: FieldDescriptor) -> Type:
     """The type that a field has in a table that reads or writes it."""
-    shape = _shape(field, None, (field.containing_type.full_name,))
+    message = field.full_name.rpartition(".")[0]
+    shape = _shape(field, None, (message,))
     return _declared(shape.type)
 
 

@@ -258,7 +258,8 @@ def event_type(cls: Any) -> EventType:
     CatalogProblem
         When it is none, or an attribute has no type in SQL.
     """
-    return _known(cls)
+    hashable: Any = cls
+    return _known(hashable)
 
 
 @cache

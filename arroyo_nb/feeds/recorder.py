@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from arroyo_nb.connectors import TableSpec
-from arroyo_nb.feeds import ConnectionStatus, Feed, Message
+from arroyo_nb.connectors import Connector, TableSpec, decoding_options
+from arroyo_nb.feeds import ConnectionStatus, Feed, Message, ReadsFeed
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import TIMESTAMP, arrow_schema
@@ -148,3 +148,19 @@ class FeedRecorder:
                 OFFSET: pa.array(range(first, first + len(messages)), pa.int64()),
             }
         )
+
+
+class FeedConnector(Connector, ReadsFeed, Protocol):
+    """A connector of feeds."""
+
+
+def feed_recorder(connector: FeedConnector, spec: TableSpec) -> FeedRecorder:
+    """What records a source of a connector of feeds.
+
+    Raises
+    ------
+    ArroyoError
+        When the feed cannot be used, or the schema of its records cannot be read.
+    """
+    options = decoding_options(connector, spec)
+    return FeedRecorder(connector.feed(spec), spec, options)

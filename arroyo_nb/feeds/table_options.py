@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from arroyo_nb.connectors import Connector, Direction, TableSpec, format_options
+from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, Unsupported
 from arroyo_nb.formats import payload_format
-from arroyo_nb.with_options import OptionValue
-
-
-def payload_options(connector: Connector, spec: TableSpec) -> Mapping[str, OptionValue]:
-    """Those options of a table that its format takes."""
-    known = format_options(connector, str(spec.options["format"]))
-    names = {option.name for option in known}
-    return {name: value for name, value in spec.options.items() if name in names}
 
 
 def message_problems(

@@ -6,16 +6,11 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from arroyo_nb.connectors import (
-    Direction,
-    SourceOnly,
-    TableSpec,
-    format_options,
-)
+from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.feeds import Feed, PeekedFeed
 from arroyo_nb.feeds.http import Endpoint, endpoint_problems, new_client, send
-from arroyo_nb.feeds.recorder import FeedRecorder
+from arroyo_nb.feeds.recorder import feed_recorder
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 from arroyo_nb.with_options import OptionValue
@@ -78,10 +73,7 @@ class UrlSource(SourceOnly):
         RunProblem
             As of :meth:`feed`.
         """
-        wanted = format_options(self, str(spec.options["format"]))
-        names = {option.name for option in wanted}
-        options = {name: v for name, v in spec.options.items() if name in names}
-        return FeedRecorder(self.feed(spec), spec, options)
+        return feed_recorder(self, spec)
 
     def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
         """What a URL gives (see :class:`arroyo_nb.feeds.Peekable`)."""

@@ -344,11 +344,11 @@ def topic_writer(
         raise deleted_topic(topic, spec.name)
     _check_resume(spec, notes)
     cluster = cluster_of(spec, access, "write to", ask_s=PATIENT_S)
-    spec = _with_schema(spec)
     manifest = SinkManifest.noted(notes, described, cluster.ends)
     # A topic that was deleted and created again has the same name and another id.
     if manifest.topic_id != described.topic_id:
         raise deleted_topic(topic, spec.name)
+    spec = _with_schema(spec)
     rows = SinkRows(spec, _envelope(spec), manifest.partitions)
     watch = Watch(partial(_lost, spec, access, manifest.topic_id))
     sender = _sender(spec, access)

@@ -75,23 +75,22 @@ ROWS = [
 
 
 def test_rows_come_back_from_their_messages(engine):
-    spec = TableSpec("t", SCHEMA, OPTIONS)
-    reader = Records(
-        "t",
-        "protobuf",
-        SCHEMA,
-        spark_arrow_schema(SCHEMA),
-        decoding_options(CONNECTORS.get("kafka"), spec),
-        None,
-        (),
-        {},
-        (TIMESTAMP,),
-        windowed=False,
-    )
-    written = payload_format("protobuf").encoded(SCHEMA, OPTIONS)
-
     def found():
-        frame = engine.session.createDataFrame(ROWS, spark_schema(SCHEMA))
+        spark, spec = engine.session, TableSpec("t", SCHEMA, OPTIONS)
+        reader = Records(
+            "t",
+            "protobuf",
+            SCHEMA,
+            spark_arrow_schema(SCHEMA),
+            decoding_options(CONNECTORS.get("kafka"), spec),
+            None,
+            (),
+            {},
+            (TIMESTAMP,),
+            windowed=False,
+        )
+        written = payload_format("protobuf").encoded(SCHEMA, OPTIONS)
+        frame = spark.createDataFrame(ROWS, spark_schema(SCHEMA))
         records = frame.select(written).selectExpr(
             "value",
             "current_timestamp() AS timestamp",

@@ -3,6 +3,7 @@ process of its own, as it writes what is wrong to the standard error."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,9 @@ TIMEOUT_S = 30.0
 """How long protoc may take; it takes a twentieth of a second."""
 
 _SHOWN_ERRORS = 5
+
+_WARNING = re.compile(r".*: warning:|WARNING: |[IW]\d{4} ")
+"""A line that protoc, or its log, writes of a file that may be right."""
 
 
 def require_protoc(table: str) -> None:
@@ -105,14 +109,18 @@ def _compiled(name: str, folders: Sequence[Path]) -> bytes:
                 f"'{name}' takes longer than {TIMEOUT_S:.0f} s to compile"
             ) from None
         if done.returncode:
-            raise _refused(name, done.stderr.decode("utf-8", "replace"))
+            told = done.stderr.decode("utf-8", "replace")
+            # Files are called as an import calls them: a path may be a secret.
+            for folder in folders:
+                told = told.replace(f"{folder}/", "")
+            raise _refused(name, told)
         return out.read_bytes()
 
 
 def _refused(name: str, told: str) -> CatalogProblem:
     """What protoc says, as ``file:line:column: what is wrong``; warnings left out."""
     lines = [line.strip() for line in told.splitlines() if line.strip()]
-    errors = [line for line in lines if ": warning:" not in line] or lines
+    errors = [line for line in lines if not _WARNING.match(line)] or lines
     shown = "; ".join(errors[:_SHOWN_ERRORS])
     return CatalogProblem(
         f"the schema of Protocol Buffers '{name}' does not compile: {shown}",

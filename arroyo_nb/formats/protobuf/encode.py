@@ -18,6 +18,8 @@ from arroyo_nb.schema import Schema, arrow_type, quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+    from arroyo_nb.codecs.shapes import Record
+
 VALUE = "value"
 
 # The entries of maps in the order of their keys: a batch that is written again must
@@ -35,10 +37,24 @@ class RowEncoder:
         What a row becomes.
     schema
         The columns.
+
+    Raises
+    ------
+    CatalogProblem
+        When the message has no field for a column, or one of another type.
     """
 
     message: MessageSchema
     schema: Schema
+
+    def __post_init__(self) -> None:
+        self._record  # noqa: B018  # before anything runs, and not with the first row
+
+    @property
+    def _record(self) -> Record:
+        from arroyo_nb.formats.protobuf.payloads import column_record
+
+        return column_record(self.message, self.schema)
 
     def __call__(self, columns: Sequence[pa.Array], rows: int) -> list[bytes]:
         """The payloads of some rows.
@@ -51,11 +67,9 @@ class RowEncoder:
         from google.protobuf.message import EncodeError
 
         from arroyo_nb.codecs.shapes import Misfit
-        from arroyo_nb.formats.protobuf.payloads import column_record
 
-        record = column_record(self.message, self.schema)
         try:
-            messages = record.objects(columns, rows)
+            messages = self._record.objects(columns, rows)
             return list(map(_SERIALIZED, messages))
         except Misfit as misfit:
             path = misfit.path.lstrip(".")

@@ -71,7 +71,7 @@ class MessagePayloads:
         messages, numbers = [], []
         for number, payload in enumerate(payloads):
             try:
-                message = self._parse(payload)
+                message: Any = self._parse(payload)
             except DecodeError as problem:
                 bad.append((number, self._reason(problem)))
                 continue

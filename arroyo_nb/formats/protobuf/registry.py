@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats.protobuf.compile import compiled_texts, require_protoc
 from arroyo_nb.formats.protobuf.options import DESCRIPTOR_SET, FILE, TEXT
 from arroyo_nb.formats.protobuf.source import INLINE
-from arroyo_nb.schema_registry import ENDPOINT, PROTOBUF, registry_client
+from arroyo_nb.schema_registry import (
+    ENDPOINT,
+    PROTOBUF,
+    RegistryClient,
+    registry_client,
+)
 from arroyo_nb.with_options import OptionValue
-
-if TYPE_CHECKING:
-    from arroyo_nb.schema_registry import RegisteredSchema, RegistryClient
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,7 @@ def newest_schema(table: str, options: Mapping[str, OptionValue]) -> NewestSchem
     return NewestSchema(found.schema_id, compiled_texts((*texts.items(),), INLINE))
 
 
-def _imported(
-    client: RegistryClient, schema: RegisteredSchema, known: set[str]
-) -> Iterator[tuple[str, str]]:
+def _imported(client: Any, schema: Any, known: set[str]) -> Iterator[tuple[str, str]]:
     """The texts that a schema imports, by name; those of Google come with protoc."""
     for reference in schema.references:
         if reference.name in known or reference.name.startswith("google/protobuf/"):
@@ -108,7 +108,7 @@ def _subject(options: Mapping[str, OptionValue]) -> str:
     return str(options.get("value.subject", f"{options.get('topic')}-value"))
 
 
-def _client(table: str, options: Mapping[str, OptionValue]) -> Any:
+def _client(table: str, options: Mapping[str, OptionValue]) -> RegistryClient:
     client = registry_client(options)
     if client is None:
         whose = f" of the table '{table}'" if table else ""

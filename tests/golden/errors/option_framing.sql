@@ -4,10 +4,10 @@ CREATE TABLE c (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers
 CREATE TABLE d (a INT PRIMARY KEY) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'debezium_json', framing = 'newline');
 CREATE TABLE e (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', framing = 'newline', 'framing.newline.max_length' = -5, idle_micros = 'long')
 -- error
--- <cell>:2:136: Failed to create table b caused by Unknown framing method 'length'
+-- <cell>:2:136: Failed to create table b caused by Unknown framing method 'netstring'
 --   CREATE TABLE b (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', framing = 'netstring');
---                                                                                                                                          ^^^^^^^^^^^^^^^^^^
---   hint: write framing = 'newline'
+--                                                                                                                                          ^^^^^^^^^^^^^^^^^^^^^
+--   hint: write framing = 'newline' or framing = 'length'
 -- <cell>:3:136: Failed to create table c caused by 'framing.newline.max_length' is only of use with framing = 'newline'
 --   CREATE TABLE c (a INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'json', 'framing.newline.max_length' = 5);
 --                                                                                                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -17,12 +17,13 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds.connectors.mqtt._client import Broker, split_url
-from arroyo_nb.feeds.table_options import message_problems, payload_options
+from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
 from arroyo_nb.schema import TEXT, Schema
 from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
+    from arroyo_nb.feeds import Feed
     from arroyo_nb.feeds.sink import Publisher
     from arroyo_nb.tape import Recorder
 
@@ -157,8 +158,8 @@ class Mqtt(ConnectorBase):
             if name in spec.options:
                 yield name, Path(str(spec.options[name]))
 
-    def recorder(self, spec: TableSpec) -> Recorder:
-        """Receives the messages.
+    def feed(self, spec: TableSpec) -> Feed:
+        """How messages are received.
 
         Raises
         ------
@@ -166,13 +167,17 @@ class Mqtt(ConnectorBase):
             When the client is not installed, or the URL makes no sense.
         """
         from arroyo_nb.feeds.connectors.mqtt._source import MqttFeed
-        from arroyo_nb.feeds.recorder import FeedRecorder
 
         broker = _broker(spec)
         # Not 2: see the module of the source.
         qos = min(1, QOS[str(spec.options["qos"])])
-        feed = MqttFeed(broker, str(spec.options["topic"]), qos)
-        return FeedRecorder(feed, spec, payload_options(self, spec))
+        return MqttFeed(broker, str(spec.options["topic"]), qos)
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Receives the messages; errors are those of :meth:`feed`."""
+        from arroyo_nb.feeds.recorder import feed_recorder
+
+        return feed_recorder(self, spec)
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
         """Publishes rows.

@@ -17,12 +17,13 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
-from arroyo_nb.feeds.table_options import message_problems, payload_options
+from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
 from arroyo_nb.schema import Schema
 from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
+    from arroyo_nb.feeds import Feed
     from arroyo_nb.feeds.sink import Publisher
     from arroyo_nb.tape import Recorder
 
@@ -194,8 +195,8 @@ class Nats(ConnectorBase):
                 yield "servers", problem
         yield from message_problems(spec, direction)
 
-    def recorder(self, spec: TableSpec) -> Recorder:
-        """Receives the messages.
+    def feed(self, spec: TableSpec) -> Feed:
+        """How messages are received.
 
         Raises
         ------
@@ -204,14 +205,17 @@ class Nats(ConnectorBase):
         """
         from arroyo_nb.feeds.connectors.nats._stream import Consumer, StreamFeed
         from arroyo_nb.feeds.connectors.nats._subject import SubjectFeed
-        from arroyo_nb.feeds.recorder import FeedRecorder
 
-        servers, options = _servers(spec), payload_options(self, spec)
+        servers = _servers(spec)
         if "stream" in spec.options:
-            stream = StreamFeed(servers, Consumer.of(spec.options))
-            return FeedRecorder(stream, spec, options)
-        subject = SubjectFeed(servers, str(spec.options["subject"]))
-        return FeedRecorder(subject, spec, options)
+            return StreamFeed(servers, Consumer.of(spec.options))
+        return SubjectFeed(servers, str(spec.options["subject"]))
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Receives the messages; errors are those of :meth:`feed`."""
+        from arroyo_nb.feeds.recorder import feed_recorder
+
+        return feed_recorder(self, spec)
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
         """Publishes rows.

@@ -178,7 +178,7 @@ def test_well_known_types():
     assert first["lasts"] == -1_500_000
     assert (first["count"], first["name"], first["there"]) == (0, "", True)
     assert json.loads(first["extra"]) == {"a": [1, None], "b": {"c": "x"}}
-    assert (first["any_value"], first["list"]) == ("2.5", '[1,"x"]')
+    assert (first["any_value"], json.loads(first["list"])) == ("2.5", [1, "x"])
     packed = any_pb2.Any()
     packed.Pack(struct_pb2.Value(string_value="x"))
     assert first["any"] == {"type_url": packed.type_url, "value": packed.value}
