@@ -70,6 +70,7 @@ class CollectingWriter(Writer, Protocol):
     def give_up(self) -> None:
         """Wait no longer for a server that is away, as the run is stopped: the batch
         that is being written fails. Called by another thread, before :meth:`close`."""
+        return
 
     def write(self, batch: DataFrame, batch_id: int) -> int:
         """Write one micro-batch, by a job of its own."""
