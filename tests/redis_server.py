@@ -50,6 +50,8 @@ class Server:
         while True:
             try:
                 self.client.ping()
+            except redis.AuthenticationError:  # it wants a password of the test
+                return
             except redis.ConnectionError:
                 if time.monotonic() > deadline or self._process.poll() is not None:
                     self.end()

@@ -150,7 +150,7 @@ class MessageWriter(CollectingWriter):
         for piece in [messages] if self._whole else pieces(messages):
             if piece.num_rows:
                 self._send(piece, batch_id)
-        return messages.num_rows
+        return int(messages.num_rows)
 
     def give_up(self) -> None:
         """Wait for the server no longer: the run is stopped."""
@@ -278,5 +278,5 @@ def run_in_thread(work: Callable[[], T], look: Callable[[], None]) -> T:
 def _wait_s(tries: int) -> float:
     """How long to wait before a piece is sent again: twice as long each time, and by
     chance a little less, so that many clients do not come at once."""
-    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(tries, 16))
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
     return longest * random.uniform(0.5, 1.0)

@@ -307,6 +307,7 @@ def test_a_wrong_password_is_told_and_not_shown(tmp_path, eventually):
 
 
 def test_a_login_by_jwt_needs_a_seed_that_is_one(tmp_path):
+    pytest.importorskip("nkeys")
     login = {"auth.type": "jwt", "auth.jwt": "e30", "auth.nkey_seed": "SECRET-SEED"}
     users = "authorization { users: [ { nkey: %s } ] }"
     key = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
@@ -329,12 +330,12 @@ def test_what_a_login_may_not_do_is_told(tmp_path, eventually):
         servers = {"servers": f"127.0.0.1:{server.port}", **login}
         with Tape(recorder("nats", subject="shut.a", **servers)) as tape:
             eventually(lambda: tape.error)
-        assert "Permissions Violation for Subscription" in str(tape.error)
+        assert "permissions violation for subscription" in str(tape.error).lower()
         with open_writer("nats", tmp_path, subject="open.a", **servers) as sink:
             assert sink.take(batch(numbers(1)), 0) == 1
         with (
             open_writer("nats", tmp_path, subject="shut.a", **servers) as sink,
-            pytest.raises(RunProblem, match="Permissions Violation for Publish"),
+            pytest.raises(RunProblem, match="permissions violation for publish"),
         ):
             sink.take(batch(numbers(1)), 0)
 

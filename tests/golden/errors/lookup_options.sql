@@ -9,6 +9,12 @@ CREATE TABLE h (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector =
 CREATE TEMPORARY TABLE i (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://one', format = 'avro');
 CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://one', format = 'json', event_time_field = k)
 -- error
+-- <cell>:1:24: Failed to create table a caused by required option 'target' not set
+--   CREATE TEMPORARY TABLE a (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'sink', address = 'redis://localhost:6379', format = 'json');
+--                          ^
+-- <cell>:1:24: Failed to create table a caused by required option 'target.key_prefix' not set
+--   CREATE TEMPORARY TABLE a (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'sink', address = 'redis://localhost:6379', format = 'json');
+--                          ^
 -- <cell>:1:101: Failed to create table a caused by Cannot have a temporary table with type 'sink'; temporary tables must be type 'lookup'
 --   CREATE TEMPORARY TABLE a (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'sink', address = 'redis://localhost:6379', format = 'json');
 --                                                                                                       ^^^^^^^^^^^^^
@@ -39,7 +45,13 @@ CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (c
 -- <cell>:7:32: Failed to create table g caused by the connector 'impulse' has no lookup (temporary) tables
 --   CREATE TEMPORARY TABLE g WITH (connector = 'impulse', event_rate = 1);
 --                                  ^^^^^^^^^^^^^^^^^^^^^
--- <cell>:8:91: Failed to create table h caused by invalid value for 'type': `source`; the connector 'redis' can be 'lookup'
+-- <cell>:8:14: Failed to create table h caused by required option 'target' not set
+--   CREATE TABLE h (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'source', address = 'redis://one', format = 'json');
+--                ^
+-- <cell>:8:14: Failed to create table h caused by required option 'target.key_prefix' not set
+--   CREATE TABLE h (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'source', address = 'redis://one', format = 'json');
+--                ^
+-- <cell>:8:91: Failed to create table h caused by invalid value for 'type': `source`; the connector 'redis' can be 'lookup' or 'sink'
 --   CREATE TABLE h (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'source', address = 'redis://one', format = 'json');
 --                                                                                             ^^^^^^^^^^^^^^^
 -- <cell>:9:126: Failed to create table i caused by the connector 'redis' does not take the format 'avro'

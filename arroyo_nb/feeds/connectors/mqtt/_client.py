@@ -237,12 +237,8 @@ class MqttClient:
         on_message: Callable[[MQTTMessage], None] | None = None,
         on_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        from paho.mqtt.client import (
-            CallbackAPIVersion,
-            Client,
-            MQTTv5,
-            MQTTv311,
-        )
+        from paho.mqtt.client import Client, MQTTv5, MQTTv311
+        from paho.mqtt.enums import CallbackAPIVersion
 
         self.broker = broker
         self.is_old = is_old
@@ -264,6 +260,8 @@ class MqttClient:
             manual_ack=True,
         )
         self.client.connect_timeout = CONNECT_S
+        # Who publishes counts: how many the broker takes is known when it answers.
+        self.client.max_inflight_messages_set(0)
         if broker.username is not None:
             self.client.username_pw_set(broker.username, broker.password)
         if broker.tls:
@@ -333,7 +331,7 @@ class MqttClient:
         from paho.mqtt.subscribeoptions import SubscribeOptions
 
         # Messages that the broker retains come once, and not with each connection.
-        news = SubscribeOptions(qos, retainHandling=1)  # type: ignore[no-untyped-call]
+        news = SubscribeOptions(qos, retainHandling=1)
         asked = {"qos": qos} if self.is_old else {"options": news}
         _, mid = self.client.subscribe(topic, **asked)
         with self._changed:

@@ -65,8 +65,7 @@ class MqttPublisher:
         )
         self._client.client.on_publish = self._published
         usual = OLD_RECEIVE_MAXIMUM if is_old else PIECE_MESSAGES
-        limit = int(self._client.limits.get("ReceiveMaximum", usual))
-        self._client.client.max_inflight_messages_set(min(limit, PIECE_MESSAGES))
+        self._most = int(self._client.limits.get("ReceiveMaximum", usual))
         self._check_qos()
 
     def _check_qos(self) -> None:
@@ -85,7 +84,8 @@ class MqttPublisher:
         self._check_sizes(payloads)
         with self._changed:
             self._confirmed, self._confirmed_s = 0, time.monotonic()
-        for payload in payloads:
+        for number, payload in enumerate(payloads):
+            self._await(number + 1 - self._most)
             self._client.client.publish(
                 self._topic, payload, self._qos, retain=self._retain
             )
@@ -104,6 +104,7 @@ class MqttPublisher:
             )
 
     def _await(self, count: int) -> None:
+        """Wait until so many of a piece are confirmed."""
         with self._changed:
             while self._confirmed < count:
                 self._client.check()

@@ -184,7 +184,7 @@ class MqttConnection:
                     return
                 position = {"client": self._client_id, "number": number}
             now_us = time.time_ns() // 1_000
-            taken = Message(message.payload, now_us, position, (message.topic,))
+            taken = Message(bytes(message.payload), now_us, position, (message.topic,))
             self._messages.append(taken)
             self._size_bytes += taken.size_bytes
             self._changed.notify_all()
@@ -213,6 +213,9 @@ class MqttFeed:
     """
 
     def __init__(self, broker: Broker, topic: str, qos: int) -> None:
+        import pyarrow as pa
+
+        self.metadata: Mapping[str, pa.DataType] = {"topic": pa.string()}
         self.server = broker.shown
         self._broker = broker
         self._topic = topic
@@ -220,13 +223,6 @@ class MqttFeed:
         self._is_old = False
         self._client_id: str | None = None
         self._unacknowledged = Unacknowledged(0)
-
-    @property
-    def metadata(self) -> Mapping[str, pa.DataType]:
-        """The topic of each message."""
-        import pyarrow as pa
-
-        return {"topic": pa.string()}
 
     def connect(self, position: Position | None) -> MqttConnection:
         """Connect as the client that has received up to a position.

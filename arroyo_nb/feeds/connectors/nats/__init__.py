@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -272,6 +273,11 @@ def _servers(spec: TableSpec) -> Servers:
             f"the table '{spec.name}' needs the package nats-py",
             hint="pip install 'arroyo-nb[feeds]'",
         ) from None
+    if spec.options.get("auth.type") == "jwt" and find_spec("nkeys") is None:
+        raise RunProblem(
+            f"the table '{spec.name}' needs the package nkeys: 'auth.type' is 'jwt'",
+            hint="pip install 'arroyo-nb[feeds]'",
+        )
     try:
         return Servers.of(spec)
     except CatalogProblem as problem:  # of an address that is a variable's value

@@ -202,7 +202,7 @@ class NatsClient:
         self.servers = servers
         self.failure: RunProblem | None = None
         self.ignored = ""
-        """What a refusal may name that does not matter."""
+        """What a refusal may name that does not matter, in lower case."""
         self._on_lost, self._on_slow = on_lost, on_slow
         self._closing = False
         self._client: Client | None = None
@@ -213,7 +213,7 @@ class NatsClient:
         )
         self._thread.start()
         try:
-            self._client = self.call(self._connect(), 2 * CONNECT_S)
+            self.call(self._connect(), 2 * CONNECT_S)
         except BaseException:
             self._end()
             raise
@@ -253,19 +253,21 @@ class NatsClient:
         except (Error, OSError) as problem:
             raise self.failure or self.servers.problem(problem) from problem
 
-    async def _connect(self) -> Client:
+    async def _connect(self) -> None:
         problem: BaseException | None = None
         for address in self.servers.addresses:
             try:
-                return await asyncio.wait_for(self._connect_to(address), CONNECT_S)
+                await asyncio.wait_for(self._connect_to(address), CONNECT_S)
             except Exception as found:
                 # A server that refuses says more than one that is away.
                 said = self.servers.problem(found)
                 if problem is None or not isinstance(said, Unreached):
                     problem = said
+            else:
+                return
         raise problem or self.servers.away("there is no address")
 
-    async def _connect_to(self, address: str) -> Client:
+    async def _connect_to(self, address: str) -> None:
         from nats.aio.client import Client
 
         client = Client()
@@ -284,21 +286,21 @@ class NatsClient:
         if address.startswith("tls://"):
             settings["tls"] = ssl.create_default_context()
         connecting = asyncio.ensure_future(client.connect([address], **settings))
+        either: set[asyncio.Future[Any]] = {connecting, self._failed}
         try:
-            await asyncio.wait(
-                {connecting, self._failed}, return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if not connecting.done():
                 raise self._failed.result()
             await connecting
         except BaseException:
             connecting.cancel()
+            # Its end waits for a server that has let go already.
             with suppress(Exception):
-                await client.close()
+                await asyncio.wait_for(client.close(), CLOSE_S)
             raise
         finally:
             self._failed = None
-        return client
+        self._client = client
 
     async def _heard(self, problem: Exception) -> None:
         from nats.errors import SlowConsumerError
@@ -308,11 +310,13 @@ class NatsClient:
                 self._failed.set_result(problem)
         elif isinstance(problem, SlowConsumerError):
             self._on_slow()
-        elif not self.ignored or self.ignored not in str(problem):
+        elif not self.ignored or self.ignored not in str(problem).lower():
             self._lose(problem)
 
     async def _closed(self) -> None:
-        self._lose(self._client.last_error if self._client is not None else None)
+        # One that never was connected is no loss.
+        if self._client is not None:
+            self._lose(self._client.last_error)
 
     def _lose(self, problem: BaseException | None) -> None:
         if self._closing or self.failure is not None:

@@ -29,7 +29,7 @@ ID = "id"
 
 _ID_HEADER = "Nats-Msg-Id"
 
-ACK_S = 5.0
+ACK_S = 5
 """How long the server may take to confirm a message."""
 
 
@@ -111,7 +111,7 @@ class NatsPublisher:
         from nats.js.errors import APIError
 
         # It may be allowed to publish and nothing else.
-        self._client.ignored = "$JS.API.STREAM.NAMES"
+        self._client.ignored = "$js.api.stream.names"
         try:
             stream = self._client.client.jetstream(timeout=2)
             await stream.find_stream_name_by_subject(self._subject)

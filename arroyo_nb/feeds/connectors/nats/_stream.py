@@ -122,7 +122,7 @@ class Consumer:
     @property
     def acknowledges(self) -> bool:
         """Whether the server waits for acknowledgements."""
-        return self.settings["ack_policy"] != "none"
+        return bool(self.settings["ack_policy"] != "none")
 
     def beginning(self, after: int, *, keeps_unread: bool) -> dict[str, Any]:
         """The settings with the place where it begins.

@@ -297,6 +297,7 @@ def publisher(spec: TableSpec, state: Path | None) -> Callable[[], RedisPublishe
         The sink's part of the state folder; None: nothing will be written.
     """
     server, target = Server.of(spec), Target.of(spec)
-    exact = state is not None and target.kind == "list" and not server.is_cluster
-    marker = Marker(Notes(state / "redis.json"), target.prefix) if exact else None
+    marker = None
+    if state is not None and target.kind == "list" and not server.is_cluster:
+        marker = Marker(Notes(state / "redis.json"), target.prefix)
     return lambda: RedisPublisher(server, target, marker)
