@@ -5,12 +5,18 @@ Arroyo reads them too, but its SQL cannot declare such a table (arroyo-semantics
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
-from arroyo_nb.formats import FormatBase, Framing, PayloadDecoder, PayloadWriter
+from arroyo_nb.formats import (
+    FormatBase,
+    Framing,
+    PayloadDecoder,
+    PayloadWriter,
+    Register,
+)
 from arroyo_nb.formats.protobuf.options import (
     DESCRIPTOR_SET,
     FILE,
@@ -98,7 +104,7 @@ class ProtobufFormat(FormatBase):
         self,
         schema: Schema,  # noqa: ARG002
         options: Mapping[str, OptionValue],
-        register: Callable[[Mapping[str, Any]], int],  # noqa: ARG002
+        register: Register,  # noqa: ARG002
     ) -> tuple[bytes, bytes]:
         """The id of the schema and the place of the message, where they are wanted."""
         if not options.get(REGISTRY):
