@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
-from types import ModuleType
 
 import pytest
 from proto_schemas import FLIGHT, HEAD, compiled, read, rows
@@ -13,6 +11,7 @@ from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.protobuf.confluent import head, place_bytes, read_place
 from arroyo_nb.schema import BIGINT, Field, Schema
+from arroyo_nb.schema_registry import Reference, RegisteredSchema
 
 REGISTRY = "protobuf.confluent_schema_registry"
 OPTIONS = {REGISTRY: True, "topic": "flights", "protobuf.message": "Flight"}
@@ -21,25 +20,10 @@ FORMAT = payload_format("protobuf")
 
 
 @dataclass
-class Reference:
-    name: str
-    subject: str
-    version: int
-
-
-@dataclass
-class Registered:
-    schema_id: int
-    schema_type: str
-    text: str
-    references: tuple[Reference, ...] = ()
-
-
-@dataclass
 class FakeRegistry:
     """A registry with some subjects; keeps what is registered."""
 
-    subjects: dict[str, Registered]
+    subjects: dict[str, RegisteredSchema]
     asked: list[tuple] = field(default_factory=list)
 
     def latest(self, subject):
@@ -59,9 +43,8 @@ def registry(monkeypatch):
 
     def put(**subjects):
         made = FakeRegistry(subjects)
-        module = ModuleType("arroyo_nb.schema_registry")
-        module.registry_client = lambda options: made if subjects else None
-        monkeypatch.setitem(sys.modules, "arroyo_nb.schema_registry", module)
+        client = "arroyo_nb.formats.protobuf.registry.registry_client"
+        monkeypatch.setattr(client, lambda options: made if subjects else None)
         return made
 
     return put
@@ -78,9 +61,9 @@ def test_the_newest_schema_is_read_with_its_imports(registry):
     deep = Reference("b/deep.proto", "deep", 1)
     references = (Reference("leg.proto", "leg", 2), deep)
     registry(
-        **{"flights-value": Registered(9, "PROTOBUF", text, references)},
-        leg=Registered(8, "PROTOBUF", leg, (deep,)),
-        deep=Registered(7, "PROTOBUF", HEAD + "message Deep {}"),
+        **{"flights-value": RegisteredSchema(9, "PROTOBUF", text, references)},
+        leg=RegisteredSchema(8, "PROTOBUF", leg, (deep,)),
+        deep=RegisteredSchema(7, "PROTOBUF", HEAD + "message Deep {}"),
     )
     options = OPTIONS | FORMAT.schema_options("t", OPTIONS)
     made = FORMAT.payload_decoder(COLUMNS, options, None)
@@ -110,13 +93,13 @@ def test_the_first_message_may_be_written_in_full():
 
 
 def test_a_schema_of_another_kind_is_refused(registry):
-    registry(**{"flights-value": Registered(9, "AVRO", "{}")})
+    registry(**{"flights-value": RegisteredSchema(9, "AVRO", "{}")})
     with pytest.raises(RunProblem, match="is of the kind AVRO, and not PROTOBUF"):
         FORMAT.schema_options("t", OPTIONS)
 
 
 def test_a_schema_that_does_not_compile_is_refused(registry):
-    registry(**{"flights-value": Registered(9, "PROTOBUF", "message {")})
+    registry(**{"flights-value": RegisteredSchema(9, "PROTOBUF", "message {")})
     with pytest.raises(CatalogProblem, match=r"the table 't': .*schema\.proto:1:9"):
         FORMAT.schema_options("t", OPTIONS)
 
@@ -125,8 +108,8 @@ def test_a_schema_that_does_not_compile_is_refused(registry):
 def test_an_import_leads_out_of_no_folder(registry, name):
     references = (Reference(name, "up", 1),)
     registry(
-        **{"flights-value": Registered(9, "PROTOBUF", HEAD, references)},
-        up=Registered(8, "PROTOBUF", HEAD),
+        **{"flights-value": RegisteredSchema(9, "PROTOBUF", HEAD, references)},
+        up=RegisteredSchema(8, "PROTOBUF", HEAD),
     )
     with pytest.raises(CatalogProblem, match="is no name of an imported schema"):
         FORMAT.schema_options("t", OPTIONS)
@@ -148,7 +131,7 @@ def envelope(options):
 
 
 def test_a_sink_registers_its_own_schema(registry):
-    made = registry(other=Registered(1, "PROTOBUF", HEAD))
+    made = registry(other=RegisteredSchema(1, "PROTOBUF", HEAD))
     options = {**OPTIONS, "protobuf.schema": FLIGHT, "value.subject": "mine"}
     message = compiled(FLIGHT, "Flight")
     assert envelope(options) == (head(41, message), b"")
@@ -157,14 +140,14 @@ def test_a_sink_registers_its_own_schema(registry):
 
 
 def test_a_sink_without_a_schema_of_its_own_takes_the_newest(registry):
-    made = registry(**{"flights-value": Registered(9, "PROTOBUF", FLIGHT)})
+    made = registry(**{"flights-value": RegisteredSchema(9, "PROTOBUF", FLIGHT)})
     options = OPTIONS | FORMAT.schema_options("t", OPTIONS)
     assert envelope(options) == (b"\0\0\0\0\x09\x02\x02", b"")
     assert made.asked == []
 
 
 def test_a_schema_with_imports_of_its_own_is_not_registered(registry, tmp_path):
-    registry(other=Registered(1, "PROTOBUF", HEAD))
+    registry(other=RegisteredSchema(1, "PROTOBUF", HEAD))
     (tmp_path / "leg.proto").write_text(HEAD + "message Leg {}")
     path = tmp_path / "flight.proto"
     path.write_text(HEAD + 'import "leg.proto"; message Flight { Leg leg = 1; }')
