@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from operator import attrgetter, methodcaller
 from typing import Any
 
@@ -141,7 +141,7 @@ def _record(descriptor: Descriptor, wanted: StructOf | None, place: Place) -> Re
         )
         for name, field, type_ in pairs
     )
-    make = partial(_made, descriptor, [field.name for _, field, _ in pairs])
+    make = _maker(descriptor, [field.name for _, field, _ in pairs])
     return Record(descriptor.name, members, make)
 
 
@@ -177,18 +177,29 @@ def _taker(field: FieldDescriptor) -> Callable[[Any], Any]:
     return lambda message: get(message) if is_set(message) else None
 
 
-def _made(descriptor: Descriptor, names: list[str], *parts: Any) -> Message:
-    """A message of its fields; one that is None is not set."""
-    given = {n: part for n, part in zip(names, parts, strict=True) if part is not None}
-    for oneof in descriptor.oneofs:
-        chosen = [field.name for field in oneof.fields if field.name in given]
-        if len(chosen) > 1:
-            raise ValueError(
-                f"'{chosen[0]}' and '{chosen[1]}' are both set, and one at most of the "
-                f"oneof '{oneof.name}' may be"
-            )
-    made: Message = GetMessageClass(descriptor)(**given)
-    return made
+def _maker(descriptor: Descriptor, names: list[str]) -> Callable[..., Message]:
+    """What makes a message of its fields; one that is None is not set."""
+    cls = GetMessageClass(descriptor)
+    # Asked once: descriptors are slow to look into.
+    choices = [
+        (oneof.name, members)
+        for oneof in descriptor.oneofs
+        if len(members := [f.name for f in oneof.fields if f.name in names]) > 1
+    ]
+
+    def make(*parts: Any) -> Message:
+        pairs = zip(names, parts, strict=True)
+        given = {name: part for name, part in pairs if part is not None}
+        for oneof, members in choices:
+            chosen = [name for name in members if name in given]
+            if len(chosen) > 1:
+                raise ValueError(
+                    f"'{chosen[0]}' and '{chosen[1]}' are both set, and one at most of "
+                    f"the oneof '{oneof}' may be"
+                )
+        return cls(**given)
+
+    return make
 
 
 def _shape(field: FieldDescriptor, type_: Type | None, place: Place) -> Shape:

@@ -28,6 +28,7 @@ from arroyo_nb.formats._files import partition_key as partition_key
 from arroyo_nb.formats._framing import FRAMING as FRAMING
 from arroyo_nb.formats._framing import FRAMING_OPTIONS as FRAMING_OPTIONS
 from arroyo_nb.formats._framing import FRAMINGS as FRAMINGS
+from arroyo_nb.formats._framing import LENGTH as LENGTH
 from arroyo_nb.formats._framing import MAX_LENGTH as MAX_LENGTH
 from arroyo_nb.formats._framing import NEWLINE as NEWLINE
 from arroyo_nb.formats._framing import framed as framed
@@ -474,14 +475,19 @@ def reads_fields(name: str | None) -> bool:
     return name in FORMATS.names and FORMATS.get(str(name)).by_name
 
 
-def refused_format(name: str | None) -> str:
-    """What Arroyo says of a format in a CREATE TABLE; empty: it takes it, or nobody
-    knows it.
+def refused_records(options: Mapping[str, OptionValue]) -> str:
+    """What Arroyo says of the way in which the records of a table are written; empty:
+    it takes them.
 
-    >>> refused_format("json")
+    >>> refused_records({"format": "json"})
     ''
+    >>> refused_records({"format": "json", "framing": "length"})
+    "Unknown framing method 'length'"
     """
-    return FORMATS.get(str(name)).refused_by_arroyo if name in FORMATS.names else ""
+    if options.get(FRAMING.name) == LENGTH:
+        return f"Unknown framing method '{LENGTH}'"
+    name = str(options.get("format", ""))
+    return FORMATS.get(name).refused_by_arroyo if name in FORMATS.names else ""
 
 
 def line_format(name: str) -> LineFormat:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats.protobuf.compile import compiled_texts, require_protoc
-from arroyo_nb.formats.protobuf.options import DESCRIPTOR_SET, FILE, TEXT
-from arroyo_nb.formats.protobuf.source import INLINE
+from arroyo_nb.formats.protobuf.options import FILE, TEXT
+from arroyo_nb.formats.protobuf.source import INLINE, read_file
 from arroyo_nb.schema_registry import (
     ENDPOINT,
     PROTOBUF,
@@ -97,11 +95,9 @@ def _own_text(options: Mapping[str, OptionValue]) -> str | None:
     if TEXT in options:
         return str(options[TEXT])
     # A registry takes no compiled descriptors.
-    if FILE not in options or DESCRIPTOR_SET in options:
+    if FILE not in options:
         return None
-    name = str(options[FILE])
-    with refusals("read", name):
-        return Path(name).read_text("utf-8")
+    return read_file("", FILE, options).decode("utf-8", "replace")
 
 
 def _subject(options: Mapping[str, OptionValue]) -> str:

@@ -8,12 +8,12 @@ changed is seen by the next run, and by no run that goes on.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.file_errors import refusals
+from arroyo_nb.file_errors import refusal
 from arroyo_nb.formats.protobuf.compile import (
     compiled_file,
     compiled_texts,
@@ -71,12 +71,9 @@ def _read_files(table: str, options: Mapping[str, OptionValue]) -> bytes:
         return base64.b64decode(str(options[COMPILED]))
     check_sources(options)
     if DESCRIPTOR_SET in options:
-        name = str(options[DESCRIPTOR_SET])
-        current_roots().check(Path(name), name)
-        with refusals("read", name):
-            return Path(name).read_bytes()
+        return read_file(table, DESCRIPTOR_SET, options)
     if FILE in options:
-        return _compiled(table, str(options[FILE]), include_folders(options))
+        return _compiled(table, options)
     if TEXT in options:
         require_protoc(table)
         return compiled_texts(((INLINE, str(options[TEXT])),), INLINE)
@@ -85,14 +82,46 @@ def _read_files(table: str, options: Mapping[str, OptionValue]) -> bytes:
     return newest_schema(table, options).files
 
 
-def _compiled(table: str, name: str, folders: Sequence[Path]) -> bytes:
-    path = Path(name)
-    for each in (path, *folders):
-        current_roots().check(each, str(each))
-    with refusals("read", name):
-        path.open("rb").close()
+def _compiled(table: str, options: Mapping[str, OptionValue]) -> bytes:
+    folders = include_folders(options)
+    for folder in folders:
+        _check_allowed(table, INCLUDE, folder)
+    read_file(table, FILE, options)  # protoc has other words for what is missing
     require_protoc(table)
-    return compiled_file(path, folders)
+    return compiled_file(Path(str(options[FILE])), folders)
+
+
+def read_file(table: str, option: str, options: Mapping[str, OptionValue]) -> bytes:
+    """The content of the file that an option names. Errors name the option: its value
+    may be that of a variable, and so a secret.
+
+    Raises
+    ------
+    RunProblem
+        When it cannot be read, or may not be.
+    """
+    path = Path(str(options[option]))
+    _check_allowed(table, option, path)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise RunProblem(
+            f"there is no file at {_named(table, option)}",
+            hint=f"paths are relative to '{Path.cwd()}'",
+        ) from None
+    except OSError as problem:
+        attempt = f"cannot read {_named(table, option)}"
+        raise refusal(problem, attempt, "schema", option) from None
+
+
+def _check_allowed(table: str, option: str, path: Path) -> None:
+    roots = current_roots()
+    if not roots.allow(path):
+        raise roots.refusal(_named(table, option))
+
+
+def _named(table: str, option: str) -> str:
+    return f"'{option}' of '{table}'" if table else f"'{option}'"
 
 
 def schema_options(

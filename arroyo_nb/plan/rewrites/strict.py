@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import stores_of_arroyo
-from arroyo_nb.formats import refused_format
+from arroyo_nb.formats import refused_records
 from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
@@ -52,7 +52,7 @@ def refused_by_arroyo(
 def _message(node: Node) -> str | None:
     match node:
         case Source(table=table) | Sink(table=ConnectorTable() as table) if (
-            said := refused_format(table.format)
+            said := refused_records(table.spec.options)
         ):
             return said
         case WindowAggregate():

@@ -153,7 +153,7 @@ def test_what_is_no_set_of_descriptors_is_refused(tmp_path, content):
 @pytest.mark.parametrize("option", ["file", "descriptor_set"])
 def test_a_missing_file_is_told(option):
     said = refused(RunProblem, **{option: "none.proto"})
-    assert said.startswith("there is no file 'none.proto'")
+    assert said.startswith(f"there is no file at 'protobuf.{option}' of 't'")
 
 
 @pytest.mark.parametrize("option", ["file", "descriptor_set"])
@@ -163,7 +163,8 @@ def test_a_file_outside_the_allowed_folders_is_not_read(
     (tmp_path / "allowed").mkdir()
     monkeypatch.setenv(VARIABLE, str(tmp_path / "allowed"))
     said = refused(RunProblem, **{option: str(flight)})
-    assert "leads out of the folders that are allowed" in said
+    assert f"'protobuf.{option}' of 't' leads out of the folders" in said
+    assert str(flight) not in said
 
 
 def test_a_missing_package_is_told(flight, monkeypatch):

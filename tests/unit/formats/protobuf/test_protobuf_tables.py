@@ -82,6 +82,14 @@ def test_arroyo_refuses_such_a_table():
     assert said == {"Protobuf is not yet supported in CREATE TABLE statements"}
 
 
+def test_arroyo_refuses_lengths_of_any_format():
+    options = {"format": "json", "framing": "length"}
+    script = declared(**options).replace("'protobuf.message' = 'Flight', ", "")
+    (sink,) = planned(script + "SELECT * FROM t").sinks
+    said = [message for _, message in refused_by_arroyo(sink)]
+    assert said == ["Unknown framing method 'length'"]
+
+
 def test_files_outside_the_allowed_folders_are_told_with_their_options(tmp_path):
     inside = tmp_path / "flight.proto"
     inside.write_text(FLIGHT)
