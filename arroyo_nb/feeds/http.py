@@ -309,8 +309,8 @@ def answer_problem(
     if code in _UNAUTHORIZED:
         return endpoint.refused(
             f"refuses the request ({status}): the credentials are missing or wrong",
-            hint="write headers = 'Authorization: Bearer {{ TOKEN }}', or what the "
-            "server asks for",
+            hint=f"write {'headers = ' if endpoint.table else '--headers '}"
+            "'Authorization: Bearer {{ TOKEN }}', or what the server asks for",
         )
     if code in _MISSING:
         return endpoint.refused(

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from arroyo_nb.schema import EPOCH, MICROSECOND
+
 
 class EvenClock:
     """Begins with the system's time, and goes on from there by itself.
@@ -39,3 +41,7 @@ class EvenClock:
     def now(self) -> datetime:
         """The time, aware UTC."""
         return self._begun + timedelta(seconds=self._elapsed_s() - self._begun_s)
+
+    def now_us(self) -> int:
+        """The same, in microseconds after the epoch."""
+        return (self.now() - EPOCH) // MICROSECOND

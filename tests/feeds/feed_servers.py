@@ -135,10 +135,12 @@ def reply(handler, status, body=b"", **headers):
     handler.wfile.write(body)
 
 
-def begin_events(handler):
+def begin_events(handler, **headers):
     """The head of an answer of events, which ends with its connection."""
     handler.send_response(200)
     handler.send_header("Content-Type", "text/event-stream; charset=utf-8")
+    for name, value in headers.items():
+        handler.send_header(name.replace("_", "-"), value)
     handler.end_headers()
     handler.close_connection = True
 

@@ -10,6 +10,7 @@ from feed_servers import (
     begin_events,
     feed_of,
     free_port,
+    make_certificate,
     payloads,
     reply,
     silent,
@@ -115,6 +116,36 @@ def test_every_event_is_received_once_over_many_cuts():
     assert found == list(range(1, events + 1))
     assert len(server.requests) == 21
     assert (status.connections, status.gaps) == (21, 0)
+
+
+@pytest.mark.usefixtures("_short_waits")
+def test_a_cut_in_the_middle_of_a_chunk_is_a_lost_connection():
+    served = iter([1, 2])
+
+    def answer(handler):
+        begin_events(handler, Transfer_Encoding="chunked")
+        text = event(next(served))
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
+        handler.wfile.write(b"40\r\ndata: half")
+
+    with HttpServer(answer) as server:
+        found = payloads(feed_of("sse", server.url), 2)
+    assert found == [b'{"n": 1}', b'{"n": 2}']
+    assert [r.headers["Last-Event-ID"] for r in server.requests][:2] == [None, "1"]
+
+
+def test_an_encrypted_connection_is_ended_as_soon_as_a_plain_one(tmp_path, monkeypatch):
+    certificate, context = make_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with HttpServer(stream(event(1)), context=context) as server:
+        received = Receiver(
+            feed_of("sse", f"https://localhost:{server.port}"), None, resumed=False
+        )
+        with received:
+            assert ids(taken(received, 1)) == [1]
+            began_s = time.monotonic()
+        assert time.monotonic() - began_s < 0.4
+        assert not received._thread.is_alive()
 
 
 @pytest.mark.usefixtures("_short_waits")

@@ -30,6 +30,7 @@ from arroyo_nb.feeds.http import (
 from arroyo_nb.feeds.url_source import UrlSource, content_type
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
+from arroyo_nb.tape.clock import EvenClock
 from arroyo_nb.with_options import Option, OptionKind
 
 if TYPE_CHECKING:
@@ -90,13 +91,19 @@ class PollingFeed(Feed):
         self._endpoint = endpoint
         self._polls = polls
         self._clock = clock
+        self._arrivals = EvenClock()
 
     def connect(self, position: Position | None) -> Connection:
         """Ask for the first answer: a server that gives none is away."""
         client = new_client()
         try:
             connection = PollingConnection(
-                client, self._endpoint, self._polls, position, self._clock
+                client,
+                self._endpoint,
+                self._polls,
+                position,
+                clock=self._clock,
+                arrivals=self._arrivals,
             )
             connection.poll()
         except RunProblem:
@@ -116,6 +123,8 @@ class PollingConnection(Connection):
         As of :class:`PollingFeed`.
     position
         What is known of the newest answer.
+    arrivals
+        Tells when an answer has come.
     """
 
     lost_messages = 0
@@ -128,13 +137,16 @@ class PollingConnection(Connection):
         endpoint: Endpoint,
         polls: Polls,
         position: Position | None,
+        *,
         clock: Callable[[], float],
+        arrivals: EvenClock,
     ) -> None:
         self._client = client
         self._endpoint = endpoint
         self._polls = polls
         self._known: Position = position or {}
         self._clock = clock
+        self._arrivals = arrivals
         self._due_s = clock()
         self._messages: list[Message] = []
 
@@ -159,7 +171,7 @@ class PollingConnection(Connection):
         is_same = known[_HASH] == self._known.get(_HASH)
         self._known = known
         if not (is_same and self._polls.only_changed):
-            self._messages.append(Message(body, time.time_ns() // 1000, known))
+            self._messages.append(Message(body, self._arrivals.now_us(), known))
 
     def receive(self, timeout_s: float) -> Sequence[Message]:
         """The answer of the next request, once it is due."""

@@ -7,7 +7,6 @@ are missing. An event that a cut has left half is none.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from arroyo_nb.feeds.http import (
 from arroyo_nb.feeds.url_source import UrlSource, content_type
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
+from arroyo_nb.tape.clock import EvenClock
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class EventFeed(Feed):
         self.retry_s: float | None = None
         self._endpoint = endpoint
         self._events = events
+        self._arrivals = EvenClock()
 
     def connect(self, position: Position | None) -> Connection:
         """Connect, behind an event that had an id."""
@@ -114,7 +115,7 @@ class EventFeed(Feed):
         try:
             with http_failures(endpoint):
                 for data in answer.iter_bytes():
-                    arrived_us = time.time_ns() // 1000
+                    arrived_us = self._arrivals.now_us()
                     events = parser.parse(data)
                     self.retry_s = parser.retry_s or self.retry_s
                     yield [

@@ -8,7 +8,6 @@ meanwhile is missing, as the protocol has no place to go on from.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from types import MappingProxyType
@@ -28,6 +27,7 @@ from arroyo_nb.feeds.http import (
 from arroyo_nb.feeds.url_source import UrlSource
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
+from arroyo_nb.tape.clock import EvenClock
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class WebSocketFeed(Feed):
         self.server = endpoint.shown
         self._endpoint = endpoint
         self._subscriptions = subscriptions
+        self._arrivals = EvenClock()
 
     def connect(self, position: Position | None) -> Connection:  # noqa: ARG002
         """Connect, and subscribe."""
@@ -79,7 +80,9 @@ class WebSocketFeed(Feed):
             connection = undo.enter_context(_opened(self._endpoint))
             for text in self._subscriptions:
                 connection.send(text)
-            return WebSocketConnection(self._endpoint, connection, undo.pop_all())
+            return WebSocketConnection(
+                self._endpoint, connection, undo.pop_all(), self._arrivals
+            )
 
 
 class WebSocketConnection(Connection):
@@ -93,13 +96,18 @@ class WebSocketConnection(Connection):
         The client's.
     undo
         Closes it.
+    arrivals
+        Tells when a message has come.
     """
 
     resumes = False
     # While nobody receives, the server waits.
     lost_messages = 0
 
-    def __init__(self, endpoint: Endpoint, connection: Any, undo: ExitStack) -> None:
+    def __init__(
+        self, endpoint: Endpoint, connection: Any, undo: ExitStack, arrivals: EvenClock
+    ) -> None:
+        self._arrivals = arrivals
         self._endpoint = endpoint
         self._connection = connection
         self._undo = undo
@@ -116,7 +124,7 @@ class WebSocketConnection(Connection):
             with websocket_failures(self._endpoint), suppress(TimeoutError):
                 while len(taken) < TAKEN_MESSAGES and size_bytes < TAKEN_BYTES:
                     payload = self._connection.recv(wait_s, decode=False)
-                    taken.append(Message(payload, time.time_ns() // 1000))
+                    taken.append(Message(payload, self._arrivals.now_us()))
                     size_bytes += len(payload)
                     wait_s = 0.0
         except RunProblem as problem:
