@@ -17,7 +17,7 @@ from arroyo_nb.views.sections import VIEWS
 
 PACKAGE = Path(arroyo_nb.__file__).parent
 
-OWN_ROOMS = ("connectors/", "kafka/")
+OWN_ROOMS = ("connectors/", "feeds/", "kafka/")
 """Where connectors are at home."""
 
 EXCEPTIONS = {
