@@ -288,7 +288,7 @@ COMMANDS: Mapping[str, Command] = {
                 "TOPIC [HOST:PORT] [-n N] | URL [--headers HEADERS] [-n N]",
                 "a topic, and perhaps the address of a broker; or a URL", 1, 2,
                 flags=PEEK_FLAGS),
-        Command("record", "record a topic, or the topic or feed of a table, onto a tape",
+        Command("record", "record a topic, or a table's topic or feed, onto a tape",
                 "TOPIC [HOST:PORT] -o TAPE [--for TIME] [--max N] [--redact A,B] "
                 "[--from latest|earliest]",
                 "a topic or a table, and -o with the place of the tape", 1, 2,

@@ -82,7 +82,7 @@ def stored(port: int, stream: str) -> list[Any]:
         state = (await asked.stream_info(stream)).state
         got = [
             await asked.get_msg(stream, number)
-            for number in range(state.first_seq, state.last_seq + 1)
+            for number in range(max(1, state.first_seq), state.last_seq + 1)
         ]
         return [json.loads(one.data or b"null") for one in got]
 

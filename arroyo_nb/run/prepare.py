@@ -105,15 +105,16 @@ class PreparedRun:
     def require_connector(
         self, engine: Engine, *, live: Sequence[str], tell: Tell
     ) -> None:
-        """See to it that Spark can read and write the topics of the run, if it has any:
-        Spark is started again if need be.
+        """See to it that the servers of the run's tables are there, and that Spark can
+        read and write its topics, if it has any: Spark is started again if need be.
 
         Raises
         ------
         RunProblem
-            When a topic is not there, or Spark cannot be started again.
+            When a topic or a server is not there, or Spark cannot be started again.
         """
-        if not self.is_streamed:
+        reaching = any(output.is_reaching for output in self.outputs)
+        if not self.is_streamed and not reaching:
             return
         # Starting Spark again takes seconds and must not be cut in two: an interrupt is
         # heard between its steps.

@@ -51,7 +51,6 @@ def test_messages_go_from_one_broker_to_another_over_two_runs(
             return [row["twice"] for row in nats.stored(target.port, "events")]
 
         first = session.run(script, state_dir=tmp_path / "state")
-        eventually(lambda: first.snapshot().sources[0].away_s == 0 and first.state)
         eventually(lambda: first.state is RunState.RUNNING)
 
         def begun():
@@ -106,10 +105,9 @@ def test_changes_are_published_as_documents(session, tmp_path, eventually):
 def test_a_server_that_is_away_is_told_before_the_run(session):
     script = FLIGHTS + CARRIERS.format(address=f"redis://127.0.0.1:{free_port()}")
     began_s = time.monotonic()
+    insert = "INSERT INTO carriers SELECT carrier, flight FROM flights"
     with pytest.raises(Unreached, match="'carriers' cannot reach redis at"):
-        session.run(
-            f"{script} INSERT INTO carriers SELECT carrier, flight FROM flights"
-        )
+        session.run(f"{script} {insert}", wait=True)
     assert time.monotonic() - began_s < allowed(6)
 
 

@@ -33,7 +33,8 @@ until the next time is given up."""
 
 CLOSE_S = 0.8
 
-_SERVER = re.compile(r"(?:(?:nats|tls)://)?[\w.-]+(?::\d{1,5})?\Z")
+_SCHEMES = ("nats://", "tls://")
+_HOST = re.compile(r"[\w.-]+(?::\d{1,5})?\Z")
 _LOGIN = re.compile(r"(?<=://)[^/]*@|^[^/:]*:[^/]*@")
 _REFUSED = re.compile(
     r"authorization|authentication|permissions violation|revoked", re.I
@@ -163,12 +164,13 @@ def addresses(servers: str) -> tuple[str, ...]:
                 hint="write 'auth.type' = 'credentials' with 'auth.username' and "
                 "'auth.password'",
             )
-        if not _SERVER.match(one):
+        url = one if one.startswith(_SCHEMES) else f"{_SCHEMES[0]}{one}"
+        if not _HOST.match(url.partition("://")[2]):
             raise CatalogProblem(
                 f"the address '{one}' is not one of NATS",
                 hint="write host:4222, or tls://host:4222, with commas between",
             )
-        found.append(one if "://" in one else f"nats://{one}")
+        found.append(url)
     return tuple(found)
 
 
