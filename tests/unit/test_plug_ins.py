@@ -33,7 +33,7 @@ FORMAT_EXCEPTIONS = {
     # What a record of nobody's format looks like is guessed by one reader of samples.
     *(
         ("kafka/peek/guess.py", name)
-        for name in ("json", "debezium_json", "raw_string", "raw_bytes")
+        for name in ("json", "debezium_json", "avro", "raw_string", "raw_bytes")
     ),
     # Hints of a room that lies below the formats.
     ("sql/other_dialects.py", "format = 'json'"),
