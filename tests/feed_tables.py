@@ -15,7 +15,7 @@ from machine import allowed
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS, Writer
-from arroyo_nb.feeds.sink import VALUE
+from arroyo_nb.feeds.payloads import VALUE
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.tape import Position, Recorder
 

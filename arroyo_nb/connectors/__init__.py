@@ -473,3 +473,22 @@ def decoding_options(connector: Connector, spec: TableSpec) -> dict[str, OptionV
     if format_.asks_registry(options):
         options |= {o: given[o] for o in CLIENT_OPTIONS if o in given}
     return options
+
+
+def with_schema(spec: TableSpec) -> TableSpec:
+    """A sink with what files and servers say of the schema of its records, read once
+    for all batches.
+
+    Parameters
+    ----------
+    spec
+        The table, its variables resolved.
+
+    Raises
+    ------
+    ArroyoError
+        When it cannot be read.
+    """
+    format_ = payload_format(str(spec.options["format"]))
+    found = format_.schema_options(spec.name, spec.options)
+    return replace(spec, options={**spec.options, **found}) if found else spec

@@ -7,7 +7,6 @@ what cannot wait its connection counts as lost.
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from dataclasses import replace
 
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import Connection, ConnectionStatus, Feed, Message
+from arroyo_nb.feeds.backoff import backoff_s
 from arroyo_nb.tape import Position
 
 BUFFER_MESSAGES, BUFFER_BYTES = 200_000, 64 * 2**20
@@ -223,14 +223,12 @@ def _wait_s(tries: int, asked_s: float | None) -> float:
     Parameters
     ----------
     tries
-        How many have failed. It waits twice as long each time, and by chance a little
-        less, so that many clients do not come at once.
+        How many have failed.
     asked_s
         What the server asks for: the first wait is this one, and a later one no
         shorter. None: it asks for nothing.
     """
-    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
-    usual_s = longest * random.uniform(0.5, 1.0)
+    usual_s = backoff_s(tries, FIRST_WAIT_S, LONGEST_WAIT_S)
     if asked_s is None:
         return usual_s
     return asked_s if tries <= 1 else max(asked_s, usual_s)

@@ -11,7 +11,6 @@ confirmed is sent again. A piece is small, so that little of it comes twice.
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -20,20 +19,14 @@ from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.connectors import CollectingWriter
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.formats import IMAGE, change_format, payload_format
-from arroyo_nb.schema import quoted
+from arroyo_nb.feeds.backoff import backoff_s
+from arroyo_nb.feeds.payloads import EncodingWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column
 
     from arroyo_nb.connectors import TableSpec
-
-VALUE = "/payload"
-"""The column of payloads, as bytes; no column of a table has its name."""
 
 PIECE_MESSAGES, PIECE_BYTES = 1_000, 4 * 2**20
 """What is sent before it is confirmed, at most."""
@@ -65,7 +58,8 @@ class Publisher(Protocol):
         Parameters
         ----------
         rows
-            The payloads as :data:`VALUE`, and the columns beside them.
+            The payloads (:data:`arroyo_nb.feeds.payloads.VALUE`), and the columns
+            beside them.
         batch_id
             The micro-batch that they are of.
 
@@ -81,7 +75,7 @@ class Publisher(Protocol):
         """End it, within a second."""
 
 
-class MessageWriter(CollectingWriter):
+class MessageWriter(EncodingWriter):
     """Sends the rows of micro-batches as messages.
 
     Parameters
@@ -110,28 +104,14 @@ class MessageWriter(CollectingWriter):
         whole: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._spec = spec
-        self._format = str(spec.options["format"])
+        super().__init__(spec, beside)
         self._connect = connect
-        self._beside = tuple(beside)
         self._prepare = prepare
         self._whole = whole
         self._clock = clock
         self._publisher: Publisher | None = None
         self._stopping = Event()
         self._stopped_s = 0.0
-
-    def columns(self, names: Sequence[str]) -> list[Column]:
-        """The payload of each row, or what the document of a change is made of."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        schema, options = self._spec.physical, self._spec.options
-        if WEIGHT in names:
-            image = change_format(self._format).image(schema, options)
-            return [F.expr(image).alias(IMAGE), F.col(WEIGHT), F.col(ROW_ID)]
-        beside = [F.col(quoted(name)) for name in self._beside]
-        payload = payload_format(self._format).encoded(schema, options)
-        return [payload.alias(VALUE), *beside]
 
     def take(self, rows: pa.Table, batch_id: int) -> int:
         """Send one micro-batch.
@@ -144,7 +124,7 @@ class MessageWriter(CollectingWriter):
         RunProblem
             When it refuses.
         """
-        messages = self._messages(rows)
+        messages = self.messages(rows)
         if self._prepare is not None:
             messages = self._prepare(messages, batch_id)
         for piece in [messages] if self._whole else pieces(messages):
@@ -162,19 +142,6 @@ class MessageWriter(CollectingWriter):
         self.give_up()
         self._disconnect()
 
-    def _messages(self, rows: pa.Table) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if WEIGHT in rows.column_names:
-            from arroyo_nb.changelog.debezium_changes import documents
-
-            texts = change_format(self._format).change_texts(documents(rows))
-            return pa.table({VALUE: texts.cast(pa.binary())})
-        # A payload cannot be NULL: it is empty instead.
-        payloads = pc.fill_null(rows[VALUE].cast(pa.binary()), b"")
-        return rows.set_column(rows.column_names.index(VALUE), VALUE, payloads)
-
     def _send(self, piece: pa.Table, batch_id: int) -> None:
         """Send a piece, again and again while the server is away."""
         until_s, tries = self._clock() + PATIENCE_S, 0
@@ -185,7 +152,8 @@ class MessageWriter(CollectingWriter):
                 self._disconnect()
                 if self._stopping.is_set() or self._clock() >= until_s:
                     raise
-                self._stopping.wait(_wait_s(tries))
+                wait_s = backoff_s(tries, FIRST_WAIT_S, LONGEST_WAIT_S)
+                self._stopping.wait(wait_s)
                 tries += 1
             else:
                 return
@@ -273,10 +241,3 @@ def run_in_thread(work: Callable[[], T], look: Callable[[], None]) -> T:
             if result.done():
                 raise
         look()
-
-
-def _wait_s(tries: int) -> float:
-    """How long to wait before a piece is sent again: twice as long each time, and by
-    chance a little less, so that many clients do not come at once."""
-    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
-    return longest * random.uniform(0.5, 1.0)

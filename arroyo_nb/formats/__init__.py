@@ -17,6 +17,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from arroyo_nb.formats._envelope import Envelope as Envelope
 from arroyo_nb.formats._files import PARTITION_KEY as PARTITION_KEY
 from arroyo_nb.formats._files import FileReader as FileReader
 from arroyo_nb.formats._files import ListedFile as ListedFile

@@ -29,8 +29,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.connectors import with_schema
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import payload_format
+from arroyo_nb.formats import Envelope, payload_format
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
 from arroyo_nb.kafka.errors import AccessRefused, ErrorSubject, deleted_topic
 from arroyo_nb.kafka.recovery import SinkHistory
@@ -39,7 +40,6 @@ from arroyo_nb.kafka.sink_records import (
     PARTITION,
     RECORD,
     VALUE,
-    Envelope,
     Merged,
     SinkRows,
 )
@@ -348,7 +348,7 @@ def topic_writer(
     # A topic that was deleted and created again has the same name and another id.
     if manifest.topic_id != described.topic_id:
         raise deleted_topic(topic, spec.name)
-    spec = _with_schema(spec)
+    spec = with_schema(spec)
     rows = SinkRows(spec, _envelope(spec), manifest.partitions)
     watch = Watch(partial(_lost, spec, access, manifest.topic_id))
     sender = _sender(spec, access)
@@ -410,14 +410,6 @@ def _sender(spec: TableSpec, access: Access) -> Sender | None:
         # Each batch has one of its own.
         transaction=Transaction("arroyo", 0) if is_exact else None,
     )
-
-
-def _with_schema(spec: TableSpec) -> TableSpec:
-    """The table with what files and servers say of its records, read once for all
-    batches."""
-    format_ = payload_format(str(spec.options["format"]))
-    found = format_.schema_options(spec.name, spec.options)
-    return replace(spec, options={**spec.options, **found}) if found else spec
 
 
 def _envelope(spec: TableSpec) -> Envelope:

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.debezium_changes import AFTER, BEFORE, OP, documents
-from arroyo_nb.formats import IMAGE, change_format, payload_format
+from arroyo_nb.formats import IMAGE, Envelope, change_format, payload_format
 from arroyo_nb.kafka.table_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.schema import TEXT, quoted
 
@@ -41,26 +41,6 @@ RECORD = f"{VALUE} binary, {KEY} string, {AT} bigint, {PARTITION} int"
 one."""
 
 _PLACE = "place"
-
-
-@dataclass(frozen=True)
-class Envelope:
-    """What stands before and behind the payload of each record."""
-
-    head: bytes = b""
-    tail: bytes = b""
-
-    def sql(self, payload: str) -> str:
-        """A payload with it, as Spark SQL text."""
-        value = f"CAST({payload} AS BINARY)"
-        if self == Envelope():
-            return value
-        return f"concat(X'{self.head.hex()}', {value}, X'{self.tail.hex()}')"
-
-    def around(self, payloads: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Payloads of text with it."""
-        values = payloads.cast(pa.binary())
-        return pc.binary_join_element_wise(self.head, values, self.tail, b"")
 
 
 @dataclass(frozen=True)

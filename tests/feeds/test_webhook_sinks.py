@@ -12,6 +12,7 @@ from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds.connectors import webhook
 from arroyo_nb.feeds.connectors.webhook import WebhookWriter
+from arroyo_nb.feeds.payloads import VALUE
 
 WEBHOOK = CONNECTORS.get("webhook")
 
@@ -37,7 +38,7 @@ def writer():
 
 
 def batch(*texts):
-    return pa.table({"value": pa.array(texts, pa.string())})
+    return pa.table({VALUE: pa.array(texts, pa.string())})
 
 
 def bodies(server):

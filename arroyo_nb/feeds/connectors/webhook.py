@@ -7,18 +7,15 @@ each row arrives at least once.
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.connectors import (
-    CollectingWriter,
     ConnectorInfo,
     Direction,
     SinkOnly,
@@ -27,6 +24,7 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, RunProblem, Unreached
 from arroyo_nb.feeds.answer_socket import OpenSocket
+from arroyo_nb.feeds.backoff import backoff_s
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
 from arroyo_nb.feeds.http import (
     Endpoint,
@@ -35,12 +33,12 @@ from arroyo_nb.feeds.http import (
     new_client,
     send,
 )
-from arroyo_nb.formats import FORMATS, IMAGE, Framing, change_format, payload_format
+from arroyo_nb.feeds.payloads import VALUE, EncodingWriter
+from arroyo_nb.formats import FORMATS, Framing
 
 if TYPE_CHECKING:
     import httpx
     import pyarrow as pa
-    from pyspark.sql import Column
 
 ANSWER_S = 5.0
 """How long a server may take to answer."""
@@ -56,7 +54,7 @@ _READ_BYTES = 64 * 2**10
 """An answer that is longer is not read to its end, and ends its connection."""
 
 
-class WebhookWriter(CollectingWriter):
+class WebhookWriter(EncodingWriter):
     """Posts the rows of micro-batches.
 
     Parameters
@@ -70,24 +68,13 @@ class WebhookWriter(CollectingWriter):
     def __init__(
         self, spec: TableSpec, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        super().__init__(spec)
         self._endpoint = Endpoint.of(spec)
-        self._spec = spec
-        self._format = str(spec.options["format"])
         self._clock = clock
         self._client = new_client(ANSWER_S)
         self._socket = OpenSocket()
         self._stopping = Event()
         self._is_known = False
-
-    def columns(self, names: Sequence[str]) -> list[Column]:
-        """The body of each row, or what the document of a change is made of."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        schema, options = self._spec.physical, self._spec.options
-        if WEIGHT not in names:
-            return [payload_format(self._format).encoded(schema, options)]
-        image = change_format(self._format).image(schema, options)
-        return [F.expr(image).alias(IMAGE), F.col(WEIGHT), F.col(ROW_ID)]
 
     def take(self, rows: pa.Table, batch_id: int) -> int:
         """Post one micro-batch.
@@ -99,9 +86,9 @@ class WebhookWriter(CollectingWriter):
         RunProblem
             When it refuses a row.
         """
-        bodies = self._bodies(rows)
+        bodies = self.messages(rows)[VALUE].to_pylist()
         for number, body in enumerate(bodies, 1):
-            self._post(body.as_py() or b"", f"row {number:,} of batch {batch_id}")
+            self._post(body, f"row {number:,} of batch {batch_id}")
         return len(bodies)
 
     def give_up(self) -> None:
@@ -113,16 +100,6 @@ class WebhookWriter(CollectingWriter):
         """Close the connection that is kept for the next row."""
         self.give_up()
         self._client.close()
-
-    def _bodies(self, rows: pa.Table) -> pa.ChunkedArray:
-        import pyarrow as pa
-
-        from arroyo_nb.changelog.debezium_changes import documents
-
-        if WEIGHT not in rows.column_names:
-            return rows["value"].cast(pa.binary())
-        changes = change_format(self._format).change_texts(documents(rows))
-        return changes.cast(pa.binary())
 
     def _post(self, body: bytes, row: str) -> None:
         """Post a row, again and again while the server is away."""
@@ -169,10 +146,10 @@ def _read(answer: httpx.Response) -> None:
 
 
 def _wait_s(tries: int, retry_after_s: float | None) -> float:
-    """How long to wait before a row is posted again: twice as long each time, by chance
-    a little less, and no less than the server asks for."""
-    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(tries, 16))
-    return max(longest * random.uniform(0.5, 1.0), retry_after_s or 0.0)
+    """How long to wait before a row is posted again; no less than the server asks
+    for."""
+    usual_s = backoff_s(tries, FIRST_WAIT_S, LONGEST_WAIT_S)
+    return max(usual_s, retry_after_s or 0.0)
 
 
 class Webhook(SinkOnly):

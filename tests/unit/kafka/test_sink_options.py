@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats import Envelope
 from arroyo_nb.kafka.cluster import Described
 from arroyo_nb.kafka.config import (
     JAVA_WRITER_NAMES,
@@ -30,7 +31,7 @@ from arroyo_nb.kafka.sink import (
     check_client,
     topic_writer,
 )
-from arroyo_nb.kafka.sink_records import Envelope, Merged
+from arroyo_nb.kafka.sink_records import Merged
 from arroyo_nb.kafka.sink_task import (
     SETTINGS,
     Sender,

@@ -13,7 +13,8 @@ from arroyo_nb.feeds.connectors.mqtt._client import (
     MqttClient,
     OldBroker,
 )
-from arroyo_nb.feeds.sink import PIECE_MESSAGES, VALUE
+from arroyo_nb.feeds.payloads import VALUE
+from arroyo_nb.feeds.sink import PIECE_MESSAGES
 
 if TYPE_CHECKING:
     import pyarrow as pa

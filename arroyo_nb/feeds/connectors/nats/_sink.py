@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import DataProblem, Unreached
 from arroyo_nb.feeds.connectors.nats._client import NatsClient, Servers
-from arroyo_nb.feeds.sink import VALUE
+from arroyo_nb.feeds.payloads import VALUE
 from arroyo_nb.sink_notes import Notes
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from arroyo_nb.feeds.connectors.redis._client import (
     is_away,
     make_client,
 )
-from arroyo_nb.feeds.sink import VALUE
+from arroyo_nb.feeds.payloads import VALUE
 from arroyo_nb.sink_notes import Notes
 
 if TYPE_CHECKING:
