@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from arroyo_nb.codecs.json_text import json_text
 from arroyo_nb.codecs.shapes import (
     TEXTS,
     Choice,
@@ -27,7 +28,6 @@ from arroyo_nb.codecs.shapes import (
     Shape,
 )
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.formats.json.payload_writer import json_text
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,

@@ -67,10 +67,12 @@ KAFKA_USERS = {
     # A feed's messages are guessed, and declared, as a topic's records are.
     "feed_commands.py",
     *("run/emission.py", "run/topic_io.py", "run/topic_tasks.py"),
+    # What a recording holds is guessed as a topic's records are.
+    "run/recording.py",
     # A sample of records, whoever carries them, is guessed by the reader of topics'.
     "run/sources/fit_notes.py",
-    # Records are decoded in Spark's workers, and its errors are translated, here.
-    *("spark/daemon.py", "spark/failures.py", "spark/real_time.py", "spark/topics.py"),
+    # Spark's errors are translated here.
+    "spark/failures.py",
 }
 
 

@@ -351,7 +351,7 @@ def _then(read: Read, convert: Callable[[Any], Any]) -> Read:
 
 
 def _json(read: Read) -> Read:
-    from arroyo_nb.formats.json.payload_writer import json_text
+    from arroyo_nb.codecs.json_text import json_text
 
     def text(cursor: Cursor) -> str | None:
         value = read(cursor)

@@ -12,17 +12,16 @@ that is a value already: so texts are made here, a column at a time.
 from __future__ import annotations
 
 import base64
-import json
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal as Number10
 from functools import partial
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 from arroyo_nb.codecs.declared_rows import DeclaredRows, Row
+from arroyo_nb.codecs.json_text import json_text, number_text
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
@@ -43,9 +42,6 @@ from arroyo_nb.with_options import OptionValue
 
 Write: TypeAlias = Callable[[Any], str]
 """The JSON text of a value that is not NULL."""
-
-_ESCAPED = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")
-"""What stands for a character of a JSON text, and which control character it is."""
 
 
 class DeclaredPayloads:
@@ -180,18 +176,7 @@ def _float(value: float) -> str:
     import numpy as np
 
     # The shortest text of a FLOAT; as a DOUBLE it has digits that nobody wrote.
-    return _number(str(np.float32(value))) if math.isfinite(value) else "null"
-
-
-def _number(text: str) -> str:
-    """A number as Java writes it, so that a row is the same record whoever sends it:
-    with an exponent below a thousandth, and from ten millions on."""
-    number = Number10(text)
-    if not number or Number10("1e-3") <= abs(number) < Number10("1e7"):
-        return text
-    sign, digits, _ = number.as_tuple()
-    kept = "".join(map(str, digits)).rstrip("0")
-    return f"{'-' * sign}{kept[0]}.{kept[1:] or '0'}e{number.adjusted()}"
+    return number_text(str(np.float32(value))) if math.isfinite(value) else "null"
 
 
 def _json(value: Any) -> str:
@@ -215,79 +200,3 @@ def plain_payload(row: Any) -> bytes:
     if isinstance(row, bytes):
         return row
     return row.encode() if isinstance(row, str) else json_text(row).encode()
-
-
-def json_text(value: Any) -> str:
-    """The JSON text of a value by its own type, as a sink would write it.
-
-    >>> json_text({"at": datetime(2024, 1, 1, 12), "n": [1.0, float("nan")]})
-    '{"at":"2024-01-01T12:00:00","n":[1.0,null]}'
-
-    Raises
-    ------
-    RunProblem
-        When there is none.
-    """
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return _text(value)
-        case int():
-            return str(int(value))
-        case float():
-            return _number(repr(float(value))) if math.isfinite(value) else "null"
-        case Mapping():
-            inner = (
-                f"{encode_basestring(str(name))}:{json_text(one)}"
-                for name, one in value.items()
-            )
-            return f"{{{','.join(inner)}}}"
-        case list() | tuple():
-            return f"[{','.join(map(json_text, value))}]"
-        case _:
-            return _other(value)
-
-
-def _text(value: str) -> str:
-    # Spark's has capitals for the control characters.
-    return _ESCAPED.sub(
-        lambda found: f"\\u{found[1].upper()}" if found[1] else found[0],
-        encode_basestring(value),
-    )
-
-
-def _other(value: Any) -> str:
-    # Of numpy; and pandas has values for what is missing that equal nothing.
-    if hasattr(value, "tolist"):
-        return json_text(value.tolist())
-    if type(value).__name__ in ("NaTType", "NAType"):
-        return "null"
-    match value:
-        case datetime():
-            aware = value if value.tzinfo is None else value.astimezone(UTC)
-            return f'"{aware.replace(tzinfo=None).isoformat(timespec=_digits(value))}"'
-        case time():
-            return f'"{value.replace(tzinfo=None).isoformat(timespec=_digits(value))}"'
-        case date():
-            return f'"{value.isoformat()}"'
-        case Number10():
-            return f"{value:f}" if value.is_finite() else "null"
-        case bytes() | bytearray() | memoryview():
-            return f'"{base64.b64encode(value).decode()}"'
-        case timedelta():
-            return json.dumps(str(value))
-        case _:
-            raise RunProblem(
-                f"a {type(value).__name__} has no form in JSON",
-                hint="make it a text, a number, a time, a list or a mapping",
-            )
-
-
-def _digits(value: datetime | time) -> str:
-    """How many digits of a second are written: none, 3 or 6."""
-    if not value.microsecond:
-        return "seconds"
-    return "microseconds" if value.microsecond % 1000 else "milliseconds"
