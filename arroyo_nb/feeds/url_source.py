@@ -14,7 +14,8 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.feeds import Feed, PeekedFeed
-from arroyo_nb.feeds.http import Endpoint, endpoint_problems, new_client, send
+from arroyo_nb.feeds.endpoint import Endpoint, endpoint_problems
+from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.recorder import FeedRecorder
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder

@@ -27,14 +27,10 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, RunProblem, Unreached
 from arroyo_nb.feeds.answer_socket import OpenSocket
+from arroyo_nb.feeds.endpoint import Endpoint, endpoint_problems
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
-from arroyo_nb.feeds.http import (
-    Endpoint,
-    endpoint_problems,
-    http_failures,
-    new_client,
-    send,
-)
+from arroyo_nb.feeds.http import new_client, send
+from arroyo_nb.feeds.http_errors import http_failures
 from arroyo_nb.formats import FORMATS, IMAGE, Framing, change_format, payload_format
 
 if TYPE_CHECKING:
