@@ -9,7 +9,8 @@ from dataclasses import replace
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.feeds import Feed, PeekedFeed
-from arroyo_nb.feeds.http import Endpoint, endpoint_problems, new_client, send
+from arroyo_nb.feeds.endpoint import Endpoint, endpoint_problems
+from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.recorder import feed_recorder
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder

@@ -49,7 +49,8 @@ def _source(source: SourceProgress, ended: bool) -> str:
 
 def _of_tape(source: SourceProgress, ended: bool) -> list[str]:
     feed = connection(source, ended=ended)
-    return [f"{count(source.rows, 'row')} read", *map(_marked, feed)]
+    told = (_marked(escaped(words, NOTE_CHARS)) for words in feed)
+    return [f"{count(source.rows, 'row')} read", *told]
 
 
 def connection(source: SourceProgress, *, ended: bool = False) -> list[str]:
@@ -64,7 +65,8 @@ def connection(source: SourceProgress, *, ended: bool = False) -> list[str]:
     parts = []
     if source.away_s >= 1 and not ended:
         length = duration(timedelta(seconds=int(source.away_s)))
-        parts.append(f"{UNCONNECTED} for {length}")
+        why = f": {source.away_why}" if source.away_why else ""
+        parts.append(f"{UNCONNECTED} for {length}{why}")
     if source.gaps:
         times = count(source.gaps, "time")
         parts.append(f"reconnected {times}, messages may be missing")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Snapshot, SourceProgress
 from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.caption import lesson
 from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, instant, lines, plain
@@ -24,7 +24,7 @@ from arroyo_nb.views.rows import (
     numeric_columns,
 )
 from arroyo_nb.views.sections import views_of
-from arroyo_nb.views.sources import BAD_CHARS, behind, unread
+from arroyo_nb.views.sources import BAD_CHARS, behind, connection, unread
 from arroyo_nb.views.summary import came_out, glyph, told
 from arroyo_nb.views.truncation_notes import (
     CUT_CHARS,
@@ -100,17 +100,23 @@ def _left_out(snapshot: Snapshot, *, listed: bool = True) -> list[str]:
     rows = rows_left_out if listed else rows_not_listed
     told = (not_written, rows, outputs_left_out, trace_left_out)
     said = [said for tell in told if (said := tell(snapshot))]
-    return [*said, *_topics(snapshot)]
+    return [*said, *_positions(snapshot)]
 
 
-def _topics(snapshot: Snapshot) -> list[str]:
-    """How far the run is behind each topic that it reads, or what it has left of it."""
-    topics = [source for source in snapshot.sources if source.partitions]
-    return [
-        f"{source.name}: "
-        + (unread(source) if snapshot.state.ended else " · ".join(behind(source)))
-        for source in topics
-    ]
+def _positions(snapshot: Snapshot) -> list[str]:
+    """How far the run is behind each topic that it reads, or what it has left of it;
+    and how its feeds are connected."""
+    ended = snapshot.state.ended
+    told = ((s.name, _position(s, ended=ended)) for s in snapshot.sources)
+    return [f"{name}: {words}" for name, words in told if words]
+
+
+def _position(source: SourceProgress, *, ended: bool) -> str:
+    if source.is_feed:
+        return " · ".join(connection(source, ended=ended))
+    if not source.partitions:
+        return ""
+    return unread(source) if ended else " · ".join(behind(source))
 
 
 def _source_notes(snapshot: Snapshot) -> list[str]:

@@ -93,6 +93,7 @@ class HttpServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             timeout = 30
+            disable_nagle_algorithm = True
 
             def handle_any(self):
                 length = int(self.headers.get("Content-Length") or 0)

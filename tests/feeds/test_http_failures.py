@@ -2,12 +2,13 @@
 
 from contextlib import ExitStack
 
+import httpx
 import pytest
 from feed_servers import HttpServer, feed_of, make_certificate, payloads, reply
 
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.feeds.http import Endpoint
+from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.schema import Schema
 
 SECRET = "Authorization: Bearer abcde, Cookie: id=rose, X-Api-Key: fghij"
@@ -82,6 +83,35 @@ def test_a_certificate_must_be_trusted_and_of_that_name(
         assert why in failed.value.message
         if trusted and connector == "polling_http":
             assert polled(url.replace("127.0.0.1", "localhost")) == [b"1"]
+
+
+def test_what_is_encrypted_is_not_sent_on_in_the_clear(tmp_path, monkeypatch):
+    certificate, context = make_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with HttpServer(redirect("http://localhost/x"), context=context) as server:
+        said = refusal(f"https://localhost:{server.port}", headers=SECRET)
+    assert "redirects to http://localhost, which is not encrypted" in said
+
+
+@pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])
+def test_no_log_has_a_secret(connector, caplog):
+    """Whatever the clients log, at whatever level the user has set."""
+    caplog.set_level("DEBUG")
+    with HttpServer(lambda h: reply(h, 401)) as server:
+        url = server.url if connector != "websocket" else f"ws{server.url[4:]}"
+        with pytest.raises(RunProblem, match="refuses"):
+            payloads(feed_of(connector, f"{url}/?key=klmno", headers=SECRET), 1)
+    assert server.requests[0].headers["X-Api-Key"] == "fghij"
+    assert not [word for word in ("klmno", "fghij", "abcde") if word in caplog.text]
+
+
+def test_requests_of_others_are_logged_as_before(caplog):
+    caplog.set_level("INFO", "httpx")
+    with HttpServer(lambda h: reply(h, 200, b"1")) as server:
+        polled(server.url + "/ours")
+        httpx.get(server.url + "/theirs", trust_env=False)
+    assert "/theirs" in caplog.text
+    assert "/ours" not in caplog.text
 
 
 def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_error():

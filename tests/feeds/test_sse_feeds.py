@@ -84,6 +84,20 @@ def test_a_resumed_run_asks_for_what_is_behind_its_last_event():
     assert server.requests[0].headers["Last-Event-ID"] == "7"
 
 
+@pytest.mark.parametrize(
+    ("last_id", "asked"),
+    [("caf\u00e9 1 ", "caf\u00e9 1"), ("a\x01", None), ("", None)],
+)
+def test_an_id_is_any_text_that_a_header_can_be(last_id, asked, eventually):
+    with HttpServer(stream(event(8))) as server:
+        feed = feed_of("sse", server.url)
+        with Receiver(feed, {"id": last_id}, resumed=True) as received:
+            taken(received, 1)
+            assert received.connection_status.gaps == (asked is None)
+    sent = server.requests[0].headers["Last-Event-ID"]
+    assert (sent and sent.encode("latin-1").decode()) == asked
+
+
 def cut_off(events, each, *, identified=True):
     """Serves numbered events behind the last id; each connection gives so many, half of
     the next one, and is cut."""

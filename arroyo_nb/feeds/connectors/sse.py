@@ -16,19 +16,16 @@ from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import READING, Connection, Feed, Message
 from arroyo_nb.feeds.answer_socket import end_reading, probe_silence
 from arroyo_nb.feeds.background_reader import BackgroundReader
+from arroyo_nb.feeds.client_logs import unlogged
+from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.feeds.event_stream import (
     CONTENT_TYPE,
     LARGEST_EVENT_BYTES,
     EventParser,
 )
 from arroyo_nb.feeds.headers import HEADERS, Headers, endpoint_option
-from arroyo_nb.feeds.http import (
-    NO_CONTENT,
-    Endpoint,
-    http_failures,
-    new_client,
-    send,
-)
+from arroyo_nb.feeds.http import new_client, send
+from arroyo_nb.feeds.http_errors import NO_CONTENT, http_failures
 from arroyo_nb.feeds.url_source import UrlSource, content_type
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
@@ -70,8 +67,10 @@ class EventFeed(Feed):
 
     def connect(self, position: Position | None) -> Connection:
         """Connect, behind an event that had an id."""
-        last_id = position[_ID] if position else None
-        # An empty id takes back the one before: there is none to go on after.
+        # An empty id takes back the one before, and not every text can be a header:
+        # there is none to go on after.
+        known = str(position[_ID]).strip() if position else ""
+        last_id = known if known.isprintable() else ""
         asks = (*_ASKS, ("Last-Event-ID", last_id)) if last_id else _ASKS
         client = new_client()
         try:
@@ -108,12 +107,12 @@ class EventFeed(Feed):
         return problem
 
     def messages(
-        self, answer: httpx.Response, last_id: str | None
+        self, answer: httpx.Response, last_id: str
     ) -> Iterator[Sequence[Message]]:
         """The events of an answer, as they come; it is closed at its end."""
-        parser, endpoint = EventParser(last_id), self._endpoint
+        parser, endpoint = EventParser(last_id or None), self._endpoint
         try:
-            with http_failures(endpoint):
+            with http_failures(endpoint), unlogged():
                 for data in answer.iter_bytes():
                     arrived_us = self._arrivals.now_us()
                     events = parser.parse(data)
@@ -147,8 +146,7 @@ class EventConnection(Connection):
     client, answer
         What has sent the request, and what came.
     last_id
-        The id that the server was asked to go on after; empty or None: nothing was
-        asked.
+        The id that the server was asked to go on after; empty: nothing was asked.
     """
 
     lost_messages = 0
@@ -158,7 +156,7 @@ class EventConnection(Connection):
         feed: EventFeed,
         client: httpx.Client,
         answer: httpx.Response,
-        last_id: str | None,
+        last_id: str,
     ) -> None:
         self.resumes = bool(last_id)
         self._client = client

@@ -25,14 +25,10 @@ from arroyo_nb.connectors import (
 from arroyo_nb.errors import ArroyoError, RunProblem, Unreached
 from arroyo_nb.feeds.answer_socket import OpenSocket
 from arroyo_nb.feeds.backoff import backoff_s
+from arroyo_nb.feeds.endpoint import Endpoint, endpoint_problems
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
-from arroyo_nb.feeds.http import (
-    Endpoint,
-    endpoint_problems,
-    http_failures,
-    new_client,
-    send,
-)
+from arroyo_nb.feeds.http import new_client, send
+from arroyo_nb.feeds.http_errors import http_failures
 from arroyo_nb.feeds.payloads import VALUE, EncodingWriter
 from arroyo_nb.formats import FORMATS, Framing
 

@@ -16,14 +16,10 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.connectors import ConnectorInfo, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import READING, Connection, Feed, Message
+from arroyo_nb.feeds.client_logs import silent_logger
+from arroyo_nb.feeds.endpoint import Endpoint, require_package
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
-from arroyo_nb.feeds.http import (
-    Endpoint,
-    answer_problem,
-    certificate_problem,
-    reason,
-    require_package,
-)
+from arroyo_nb.feeds.http_errors import answer_problem, certificate_problem, reason
 from arroyo_nb.feeds.url_source import UrlSource
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
@@ -165,6 +161,7 @@ def _opened(endpoint: Endpoint) -> Any:
         max_size=LARGEST_MESSAGE_BYTES,
         max_queue=QUEUED_FRAMES,
         create_connection=Unredirected,
+        logger=silent_logger(),
     )
 
 

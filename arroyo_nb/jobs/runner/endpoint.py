@@ -104,7 +104,8 @@ class JobCollector:
         )  # fmt: skip
         reachable = GaugeMetricFamily(
             "arroyo_nb_broker_reachable",
-            "Whether the broker of a table answers, asked every few seconds.",
+            "Whether the broker of a table answers, asked every few seconds, or a feed "
+            "has a connection.",
             labels=["job", "table"],
         )
         # A view may still read the table that a name meant before: one name, two lags.
@@ -113,7 +114,7 @@ class JobCollector:
         for source in sight.snapshot.sources if sight.snapshot else ():
             for part in source.partitions:
                 lags[source.name, part.number] += part.lag
-            if source.partitions:
+            if source.partitions or source.is_feed:
                 away_s[source.name] = max(away_s.get(source.name, 0.0), source.away_s)
         for (name, number), records in lags.items():
             lag.add_metric([self._job, name, str(number)], records)
@@ -121,6 +122,30 @@ class JobCollector:
             reachable.add_metric([self._job, name], seconds == 0)
         yield lag
         yield reachable
+        yield from self._of_feeds(sight)
+
+    def _of_feeds(self, sight: Sight) -> Iterator[Metric]:
+        """What feeds may have missed, since the run started."""
+        from prometheus_client.core import CounterMetricFamily
+
+        gaps = CounterMetricFamily(
+            "arroyo_nb_feed_gaps",
+            "How often a feed was connected again, with messages missing between.",
+            labels=["job", "source"],
+        )
+        lost = CounterMetricFamily(
+            "arroyo_nb_feed_lost_messages",
+            "Messages that came faster than they were read.",
+            labels=["job", "source"],
+        )
+        sources = sight.snapshot.sources if sight.snapshot else ()
+        # Of two tables with one name: a label has one value.
+        feeds = {source.name: source for source in sources if source.is_feed}
+        for name, feed in feeds.items():
+            gaps.add_metric([self._job, name], feed.gaps)
+            lost.add_metric([self._job, name], feed.lost_messages)
+        yield gaps
+        yield lost
 
     def _of_queries(self, queries: Iterable[Vitals]) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily

@@ -84,7 +84,7 @@ def unready_reasons(
 
 def _away(source: SourceProgress) -> str:
     seconds = f"{source.away_s:.0f} s"
-    if source.partitions:
+    if not source.is_feed:
         return f"the broker of '{source.name}' has not answered for {seconds}"
     return (
         f"there has been no connection to the server of '{source.name}' for {seconds}"

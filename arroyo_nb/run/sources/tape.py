@@ -272,7 +272,9 @@ class TapeReader:
             unread=state.chunks > chunks,
             dropped_rows=state.dropped_rows,
             bad=tuple(map(str, state.bad[:SHOWN_BAD_ROWS])),
+            is_feed=feed is not None,
             away_s=status.away_s,
+            away_why=status.why,
             gaps=status.gaps,
             lost_messages=status.lost_messages,
         )

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from fake_feeds import FakeConnection, FakeFeed, message
 
+from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import Message, receiver
@@ -20,7 +21,7 @@ def recorder(feed, *columns, event_time=None, metadata=None, **options):
     options = {"format": "json", "bad_data": "fail", **options}
     schema = Schema(columns or (N,))
     spec = TableSpec("numbers", schema, options, event_time, metadata=metadata or {})
-    return FeedRecorder(feed, spec, {"bad_data": options["bad_data"]})
+    return FeedRecorder(feed, spec, options)
 
 
 def chunks(made, rows, after=None):
@@ -86,6 +87,25 @@ def test_bad_messages_are_dropped_and_counted():
     assert chunk.rows["n"].to_pylist() == [1]
     assert chunk.dropped_rows == 1
     assert chunk.bad[0].text == "{no"
+
+
+def test_a_message_may_have_a_record_a_line():
+    both = Message(b'{"n": 1}\n\n{"n": 2}\n', 7)
+    feed = FakeFeed(FakeConnection([[both, message(3)]]))
+    (chunk,) = chunks(recorder(feed, framing="newline"), 3)
+    assert chunk.rows["n"].to_pylist() == [1, 2, 3]
+    assert chunk.rows[ARRIVAL].cast(pa.int64()).to_pylist() == [7, 7, 3]
+    assert chunk.position["messages"] == 2
+
+
+def test_messages_may_be_changes():
+    change = Message(b'{"before": {"n": 1}, "after": {"n": 2}, "op": "u"}', 7)
+    feed = FakeFeed(FakeConnection([[change, change]]))
+    (chunk,) = chunks(recorder(feed, format="debezium_json"), 4)
+    assert chunk.rows.column_names == ["n", WEIGHT, SEQUENCE, ARRIVAL, "_timestamp"]
+    assert chunk.rows["n"].to_pylist() == [1, 2, 1, 2]
+    assert chunk.rows[WEIGHT].to_pylist() == [-1, 1, -1, 1]
+    assert chunk.rows[SEQUENCE].to_pylist() == [0, 1, 2, 3]
 
 
 def test_the_event_time_may_be_a_column():

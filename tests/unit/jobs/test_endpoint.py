@@ -4,6 +4,7 @@ import json
 import re
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -181,3 +182,19 @@ def test_a_port_that_is_taken_is_told(job, port):
         served(JobCollector('the "job"', job, job), port),
     ):
         pass
+
+
+def test_a_feed_has_its_connection_and_what_it_may_have_missed(job, port, monkeypatch):
+    feed = SourceProgress(
+        *("prices", 8, None, timedelta()),
+        bounded=False,
+        is_feed=True,
+        away_s=3.0,
+        gaps=2,
+        lost_messages=7,
+    )
+    monkeypatch.setattr(f"{__name__}.PICTURE", replace(PICTURE, sources=(feed,)))
+    found = metrics(port)
+    assert found["arroyo_nb_broker_reachable", "prices"] == 0
+    assert found["arroyo_nb_feed_gaps_total", "prices"] == 2
+    assert found["arroyo_nb_feed_lost_messages_total", "prices"] == 7

@@ -19,7 +19,7 @@ def topic(*, lag=0, away_s=0.0):
 
 def feed(away_s):
     return SourceProgress(
-        "prices", 5, None, timedelta(), bounded=False, away_s=away_s, gaps=1
+        "prices", 5, None, timedelta(), bounded=False, is_feed=True, away_s=away_s
     )
 
 

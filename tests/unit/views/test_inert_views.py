@@ -74,6 +74,13 @@ SHAPES = {
         rows=((b"<b>", {"k": ["v", {"x": ""}]}),),
     ),
     "more outputs": replace(TUMBLE, more_outputs=2),
+    "feed": replace(
+        TUMBLE,
+        sources=tuple(
+            replace(s, is_feed=True, away_s=12.0, gaps=1, lost_messages=2)
+            for s in TUMBLE.sources
+        ),
+    ),
 }
 """The scenes, and states in which a view tells what it does not in them."""
 

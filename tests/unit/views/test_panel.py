@@ -135,13 +135,16 @@ def test_a_feed_says_how_it_is_connected_and_what_may_be_missing() -> None:
     feed = SourceProgress(
         *("prices", 8, None, timedelta()),
         bounded=False,
+        is_feed=True,
         away_s=12.3,
+        away_why="the server <b>is</b> away",
         gaps=3,
         lost_messages=1234,
     )
     text = frame(replace(TUMBLE, sources=(feed,)))
     lost = "1,234 messages lost: they came faster than they were read"
-    assert '<span class="bad">no connection for 12 s</span>' in text
+    why = "the server &lt;b&gt;is&lt;/b&gt; away"
+    assert f'<span class="bad">no connection for 12 s: {why}</span>' in text
     assert "reconnected 3 times, messages may be missing" in text
     assert f'<span class="bad">{lost}</span>' in text
     steady = replace(feed, away_s=0.2, gaps=0, lost_messages=0)
