@@ -141,6 +141,7 @@ def restarts(tmp_path, eventually, times):
     with nats_server(tmp_path) as server:
         nats.add_stream(server.port, "s", "s.>")
         with Tape(source(server, stream="s")) as tape:
+            eventually(connected(tape))
             for _ in range(times):
                 for stop in (server.kill, server.end):
                     count = random.randrange(1, 300)
