@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -80,6 +81,26 @@ def subscribed(
         made.subscribe(topic, qos)
         assert ready.wait(10)
         yield got
+
+
+HELLO = b"\x10\x11\x00\x04MQTT\x04\x02\x00\x3c\x00\x05flood"
+"""Who connects by MQTT 3.1.1 as the client 'flood'."""
+
+
+def flood(port: int, topic: str, payload: bytes, per_s: int, seconds: int) -> int:
+    """Publish so many messages a second with QoS 0, without the library, which is too
+    slow; returns how many were sent."""
+    content = len(topic).to_bytes(2, "big") + topic.encode() + payload
+    packet = b"\x30" + bytes([len(content)]) + content
+    began_s, sent, count = time.monotonic(), 0, per_s // 100
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(HELLO)
+        connection.recv(4)
+        for tick in range(100 * seconds):
+            connection.sendall(packet * count)
+            sent += count
+            time.sleep(max(0.0, began_s + tick / 100 - time.monotonic()))
+    return sent
 
 
 REFUSED = b"\x20\x02\x00\x01"

@@ -397,21 +397,25 @@ def test_a_row_that_is_too_large_is_told(server, tmp_path):
 
 @pytest.mark.long
 def test_a_flood_is_taken_or_counted_in_bounded_memory(server, eventually):
-    """100,000 messages a second for ten seconds, as far as the broker gives them on."""
+    """100,000 messages a second for ten seconds: the broker gives on what it can."""
     before = resident_bytes()
     with Tape(source(server, topic="storm/#")) as tape:
         eventually(connected(tape))
-        until_s = time.monotonic() + 10
-        sent, payload = 0, numbers(1)[0]
-        with broker.client(server.port) as made:
-            while time.monotonic() < until_s:
-                for _ in range(1_000):
-                    made.publish("storm/a", payload, 0)
-                sent += 1_000
-                made.publish("storm/a", payload, 1).wait_for_publish(20)
-        time.sleep(1)
-        lost = tape.recorder.connection_status.lost_messages
+        sent = broker.flood(server.port, "storm/a", numbers(1)[0], 100_000, 10)
+        status = tape.recorder
+
+        def settled():
+            known = len(tape.rows)
+            time.sleep(2)
+            return known == len(tape.rows)
+
+        eventually(settled)
+        lost = status.connection_status.lost_messages
         print(f"sent {sent:,}, taken {len(tape.rows):,}, counted as lost {lost:,}")
-        assert len(tape.rows) + lost <= sent * 1.01
-        assert len(tape.rows) > 10_000
-    assert resident_bytes() - before < 600 * 2**20
+        assert len(tape.rows) + lost <= sent
+        assert len(tape.rows) > 50_000
+        assert tape.error is None
+    # The rows that the test keeps are a good part of it.
+    grown = resident_bytes() - before
+    print(f"memory grew by {grown / 2**20:,.0f} MiB")
+    assert grown < 900 * 2**20

@@ -341,6 +341,13 @@ class NatsClient:
         if self.failure is not None:
             raise self.failure
 
+    async def flush(self, timeout_s: int = int(ANSWER_S)) -> None:
+        """Wait until the server has had everything that was sent."""
+        # The library's ping overtakes what waits to be sent; that is gone before the
+        # second one.
+        for _ in range(2):
+            await self.client.flush(timeout_s)
+
     def soon(self, work: Callable[[], Awaitable[Any]]) -> None:
         """Have a coroutine run, and wait for nothing; what it raises is dropped: a
         connection that is lost says so by itself."""

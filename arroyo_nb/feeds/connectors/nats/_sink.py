@@ -151,7 +151,7 @@ class NatsPublisher:
         client = self._client.client
         for payload, id_ in zip(payloads, ids, strict=True):
             await client.publish(self._subject, payload, headers={_ID_HEADER: id_})
-        await client.flush(ACK_S)
+        await self._client.flush(ACK_S)
 
     def close(self) -> None:
         """Disconnect."""

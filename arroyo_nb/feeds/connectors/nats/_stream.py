@@ -234,7 +234,7 @@ class StreamConnection:
         client = self._client.client
         self._inbox = client.new_inbox()
         await client.subscribe(self._inbox, cb=self._put)
-        await client.flush()
+        await self._client.flush()
 
     def _ask(
         self, path: str, body: Mapping[str, Any], *, missing: bool = False

@@ -54,7 +54,7 @@ class SubjectConnection:
     async def _subscribe(self, subject: str) -> None:
         client = self._client.client
         await client.subscribe(subject, cb=self._put)
-        await client.flush()
+        await self._client.flush()
 
     def receive(self, timeout_s: float) -> Sequence[Message]:
         """What has come (see :class:`arroyo_nb.feeds.Connection`)."""
