@@ -229,7 +229,7 @@ def check_writing(found):
         pa.array([value[f.name] for value in values], arrow_type(f.type))
         for f in columns
     ]
-    datums = RowEncoder(schema).datums(arrays)
+    datums = RowEncoder(schema).datums(arrays).to_pylist()
     avro = json.loads(record_schema(schema))
     made = decoder(columns, avro)
     expected = [tuple(value[f.name] for f in columns) for value in values]
