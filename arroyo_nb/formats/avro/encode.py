@@ -174,7 +174,7 @@ def container_head(schema: Schema) -> bytes:
         [part for name, value in meta.items() for part in (name.encode(), value)]
     )
     entries = b"".join(with_sizes(parts).to_pylist())
-    (count,) = varints(np.array([len(meta)])).to_pylist()
+    count: bytes = varints(np.array([len(meta)]))[0].as_py()
     return MAGIC + count + entries + b"\0" + SYNC
 
 
@@ -380,7 +380,7 @@ def varints(numbers: np.ndarray) -> pa.Array:
     # The sign becomes the lowest bit: what is small has few bytes.
     rest = (numbers.view(np.uint64) << np.uint64(1)) ^ (numbers >> 63).view(np.uint64)
     limits = [np.uint64(1 << 7 * size) for size in range(1, 10)]
-    sizes = 1 + sum((rest >= limit).astype(np.int64) for limit in limits)
+    sizes = 1 + np.sum([rest >= limit for limit in limits], axis=0)
     places = np.arange(10, dtype=np.uint64)
     data = (rest[:, None] >> (np.uint64(7) * places)) & np.uint64(0x7F)
     last = sizes[:, None] - 1
