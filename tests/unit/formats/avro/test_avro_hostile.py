@@ -272,6 +272,15 @@ def test_a_text_that_is_no_schema(text):
         parse_schema(text)
 
 
+def test_a_decimal_of_a_billion_digits_is_bytes():
+    digits = 10**9
+    number = {"type": "bytes", "logicalType": "decimal", "precision": digits}
+    schema = record(v={**number, "scale": digits})
+    found = read(decoder({"v": Decimal(9, 2)}, schema), b"\x02\x01")
+    assert "'v' is DECIMAL(9, 2), the schema has bytes" in found.bad[0][1]
+    assert rows(read(decoder({"v": JSON}, schema), b"\x02\x01")) == [('"AQ=="',)]
+
+
 def test_wrong_ids_and_bytes_that_are_no_records():
     chance = random.Random(9)
     schema = record(id="long")
