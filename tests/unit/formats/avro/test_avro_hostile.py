@@ -240,6 +240,17 @@ def test_types_that_double_at_each_level_are_bad_soon():
     assert "more values than its bytes can hold" in found.bad[0][1]
 
 
+def test_thousands_of_types_each_within_the_next():
+    types = ["null"]
+    for level in range(5_000):
+        inner = "long" if level == 0 else f"R{level - 1}"
+        listed = [{"name": "a", "type": inner}]
+        types.append({"type": "record", "name": f"R{level}", "fields": listed})
+    schema = record(v=types, last="R4999")
+    found = read(decoder({"last": JSON}, schema), b"\0\2")
+    assert "the schema is nested too deeply" in found.bad[0][1]
+
+
 @pytest.mark.parametrize(
     "text",
     [
