@@ -25,10 +25,17 @@ from schema_registry import serving
 from arroyo_nb.formats.avro.schema import SchemaFault, parse_schema
 from arroyo_nb.schema import (
     BIGINT,
+    BIGINT_UNSIGNED,
+    DATE,
     DOUBLE,
+    FLOAT,
+    INT,
     JSON,
+    SMALLINT,
     TEXT,
+    TIME,
     Decimal,
+    Field,
     ListOf,
     Timestamp,
 )
@@ -162,6 +169,61 @@ def test_a_payload_is_read_alike_alone_and_among_others():
         reasons.update((number, why) for _, why in alone.bad)
     assert str(rows(together)) == str(expected)  # NaN is not itself
     assert dict(together.bad) == reasons
+
+
+def logical(kind, name, **more):
+    return {"type": kind, "logicalType": name, **more}
+
+
+SIXTEEN = {"type": "fixed", "name": "D", "size": 16}
+MANY_TYPES = {
+    "small": ("int", SMALLINT),
+    "fewer": ("long", INT),
+    "whole": ("long", BIGINT_UNSIGNED),
+    "single": ("double", FLOAT),
+    "ratio": ("long", DOUBLE),
+    "date": (logical("int", "date"), DATE),
+    "midnight": (logical("int", "date"), Timestamp()),
+    "millis": (logical("int", "time-millis"), TIME),
+    "micros": (logical("long", "time-micros"), TIME),
+    "nanos": (logical("long", "timestamp-nanos"), Timestamp()),
+    "local": (logical("long", "local-timestamp-millis"), Timestamp()),
+    "seconds": ("long", Timestamp(0)),
+    "text": ("bytes", TEXT),
+    "wide": (logical("bytes", "decimal", precision=38, scale=2), Decimal(38, 2)),
+    "narrow": (logical("bytes", "decimal", precision=38, scale=2), Decimal(4, 2)),
+    "fixed": ({**logical("fixed", "decimal", precision=38), **SIXTEEN}, Decimal(38, 0)),
+}
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_both_readers_agree_on_random_bytes_of_many_types(optional):
+    chance = random.Random(11)
+    for name, (avro, type_) in MANY_TYPES.items():
+        schema = record(v=["null", avro] if optional else avro, id="long")
+        columns = [Field("v", type_, nullable=optional), Field("id", BIGINT)]
+        made, exact = decoder(columns, schema), decoder(columns, schema)
+        assert made._reader._blocks is not None
+        exact._reader._blocks = None
+        payloads = []
+        for _ in range(400):
+            size = chance.randrange(18)
+            value = chance.choice(
+                [
+                    datum("long", chance.getrandbits(chance.randrange(1, 64))),
+                    datum("long", -chance.getrandbits(chance.randrange(1, 64))),
+                    datum("bytes", chance.randbytes(size)),
+                    datum("bytes", bytes([chance.choice([0, 255])] * 4 + [size])),
+                    chance.randbytes(chance.choice([4, 8, 16, size])),
+                    struct.pack("<d", chance.uniform(-1e39, 1e39)),
+                ]
+            )
+            payloads.append((b"\x02" if optional else b"") + value + b"\x04")
+        one, other = read(made, *payloads), read(exact, *payloads)
+        assert str(rows(one)) == str(rows(other)), name
+        assert one.numbers == other.numbers
+        assert sorted(one.bad) == sorted(other.bad)
+        assert rows(one), name
 
 
 LINKED = record(next=["null", "R"], id="long")
