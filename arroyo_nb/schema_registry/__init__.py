@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from http.client import HTTPException
-from typing import Any
+from typing import Any, TypeVar
 from urllib import error, parse, request
 
 from arroyo_nb.errors import RunProblem, Unreached
@@ -38,6 +38,11 @@ AVRO, JSON_SCHEMA, PROTOBUF = "AVRO", "JSON", "PROTOBUF"
 
 MAX_SCHEMAS = 1_000
 """So many schemas, and as many subjects' references, are kept in a process."""
+
+T = TypeVar("T")
+
+_NO_ANSWER = (ValueError, KeyError, TypeError, AttributeError)
+"""What is raised where a document is not as the registry's are."""
 
 _TYPE = "application/vnd.schemaregistry.v1+json"
 
@@ -151,14 +156,14 @@ class RegistryClient:
             body["references"] = [vars(reference) for reference in references]
         path = f"/subjects/{_quoted(subject)}/versions"
         try:
-            return int(self._asked(path, ("id",), body)["id"])
+            return self._asked(path, body, lambda found: int(found["id"]))
         except _Refusal as refusal:
             raise self._refused_schema(refusal, subject, body) from None
 
     def _version(self, subject: str, version: int | str) -> RegisteredSchema:
         path = f"/subjects/{_quoted(subject)}/versions/{version}"
         try:
-            found = self._asked(path, ("id", "schema"))
+            return self._asked(path, None, _registered)
         except _Refusal as refusal:
             if refusal.status == HTTPStatus.NOT_FOUND:
                 raise UnknownSchema(
@@ -166,7 +171,6 @@ class RegistryClient:
                     hint="look at 'value.subject', or register the schema first",
                 ) from None
             raise self._refused(refusal) from None
-        return _registered(int(found["id"]), found)
 
     def _refused_schema(
         self, refusal: _Refusal, subject: str, body: Mapping[str, Any]
@@ -182,7 +186,8 @@ class RegistryClient:
             return self._refused(refusal)
         path = f"/compatibility/subjects/{_quoted(subject)}/versions/latest"
         try:
-            found = self._asked(f"{path}?verbose=true", (), body).get("messages")
+            url = f"{path}?verbose=true"
+            found = self._asked(url, body, lambda answer: answer.get("messages"))
         except (_Refusal, RunProblem):  # the refusal itself says enough
             found = None
         reasons = found if isinstance(found, list) and found else [refusal.message]
@@ -194,9 +199,9 @@ class RegistryClient:
         )
 
     def _asked(
-        self, path: str, needed: Sequence[str], body: Mapping[str, Any] | None = None
-    ) -> Mapping[str, Any]:
-        """The answer to a request: an object with at least those members."""
+        self, path: str, body: Mapping[str, Any] | None, read: Callable[[Any], T]
+    ) -> T:
+        """What is read of the answer to a request."""
         asked = request.Request(
             self.endpoint.rstrip("/") + path,
             None if body is None else json.dumps(body).encode(),
@@ -204,10 +209,7 @@ class RegistryClient:
         )
         try:
             with request.urlopen(asked, timeout=ANSWER_S) as answer:
-                found = json.loads(answer.read(ANSWER_BYTES))
-            if any(found[name] is None for name in needed):
-                raise ValueError(path)
-            return {**found}
+                return read(json.loads(answer.read(ANSWER_BYTES)))
         except error.HTTPError as problem:
             with problem:
                 raise _Refusal.of(problem) from None
@@ -217,7 +219,7 @@ class RegistryClient:
                 f"{self._name} does not answer",
                 hint=f"start it, or look at '{ENDPOINT}'",
             ) from None
-        except (ValueError, KeyError, TypeError, HTTPException, RecursionError):
+        except (*_NO_ANSWER, HTTPException, RecursionError):
             raise RunProblem(
                 f"{self._name} answers what no schema registry does",
                 hint=f"look at '{ENDPOINT}'",
@@ -266,7 +268,7 @@ class _Refusal(Exception):
         """The status, and what the registry says of it."""
         try:
             said = str(json.loads(problem.read(ANSWER_BYTES))["message"])
-        except (ValueError, KeyError, TypeError, OSError, HTTPException):
+        except (*_NO_ANSWER, OSError, HTTPException):
             said = problem.reason
         return cls(problem.code, " ".join(said.split())[:1000])
 
@@ -306,7 +308,8 @@ def registered_under(options: Mapping[str, OptionValue]) -> str:
 @lru_cache(MAX_SCHEMAS)
 def _schema(client: RegistryClient, schema_id: int) -> RegisteredSchema:
     try:
-        found = client._asked(f"/schemas/ids/{schema_id}", ("schema",))
+        path = f"/schemas/ids/{schema_id}"
+        return client._asked(path, None, lambda f: _registered({**f, "id": schema_id}))
     except _Refusal as refusal:
         if refusal.status == HTTPStatus.NOT_FOUND:
             raise UnknownSchema(
@@ -314,7 +317,6 @@ def _schema(client: RegistryClient, schema_id: int) -> RegisteredSchema:
                 hint="was the record written with another registry?",
             ) from None
         raise client._refused(refusal) from None
-    return _registered(schema_id, found)
 
 
 @lru_cache(MAX_SCHEMAS)
@@ -322,14 +324,17 @@ def _referenced(client: RegistryClient, reference: Reference) -> RegisteredSchem
     return client._version(reference.subject, reference.version)
 
 
-def _registered(schema_id: int, found: Mapping[str, Any]) -> RegisteredSchema:
+def _registered(found: Mapping[str, Any]) -> RegisteredSchema:
     references = found.get("references") or ()
+    if not isinstance(found["schema"], str):
+        raise TypeError
     return RegisteredSchema(
-        schema_id,
+        int(found["id"]),
         str(found.get("schemaType") or AVRO),
-        str(found["schema"]),
+        found["schema"],
         tuple(
-            Reference(r["name"], r["subject"], int(r["version"])) for r in references
+            Reference(str(r["name"]), str(r["subject"]), int(r["version"]))
+            for r in references
         ),
     )
 

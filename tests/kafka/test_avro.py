@@ -109,3 +109,22 @@ def test_rows_of_python_are_emitted(new_topic, session, rows, registry, monkeypa
     session.run(script)
     session.emit("t", [{"id": 1, "name": "a"}, {"id": 2}])
     assert rows("SELECT * FROM t", 2) == [(1, "a"), (2, None)]
+
+
+def test_a_recording_gives_the_same_rows(
+    new_topic, session, broker, rows, registry, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("REGISTRY_WORD", "hush")
+    session.broker = broker
+    made, (asked_by, known) = new_topic(), registry
+    number = known.add(json.dumps(record(id="int", name="string")))
+    values = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+    schema = record(id="int", name="string")
+    made.send(*(prefix(number) + datum(schema, value) for value in values))
+    path = tmp_path / "a.tape"
+    session.record(made.name, path, most=2, begin="earliest", stop_after="60s")
+    given = {**asked_by, "schema_registry__api_secret": "{{ REGISTRY_WORD }}"}
+    pairs = {"connector": "tape", "path": path, **AVRO, **given}
+    listed = ", ".join(f"'{k.replace('__', '.')}' = '{v}'" for k, v in pairs.items())
+    script = f"CREATE TABLE t (name TEXT, id INT) WITH ({listed}); SELECT * FROM t"
+    assert rows(script, 2) == [("a", 1), ("b", 2)]

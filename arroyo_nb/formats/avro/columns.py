@@ -45,7 +45,9 @@ class Misfit(Exception):
 
 def misfit(avro: AvroType, type_: Type, name: str) -> Misfit:
     """The error of a field that is never a value of its column."""
-    return Misfit(f"'{name}' is {type_}, the schema has {avro}")
+    shown = str(avro)
+    shown = shown if len(shown) <= 100 else f"{shown[:97]}..."
+    return Misfit(f"'{name}' is {type_}, the schema has {shown}")
 
 
 def mismatch(what: str) -> BadRecord:

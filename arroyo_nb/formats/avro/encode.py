@@ -2,18 +2,19 @@
 
 The schema is a record ``ArroyoAvro``: a column that may be NULL is a union with null,
 which is its default, so that a new column does not break who reads with an old schema.
-Values are made column by column and joined to rows at the end. Source:
+Values are written a column at a time, by NumPy, and joined to rows at the end. Source:
 arroyo-semantics c.6.
 """
 
 from __future__ import annotations
 
 import json
-import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats.avro.columns import sanitized
@@ -127,28 +128,8 @@ class _Schemas:
                 )
 
 
-Texts: TypeAlias = "list[bytes]"
-Encode: TypeAlias = "Callable[[pa.Array], Texts]"
-
-
-def long_bytes(number: int) -> bytes:
-    """A whole number as Avro writes it.
-
-    >>> long_bytes(-1), long_bytes(64)
-    (b'\\x01', b'\\x80\\x01')
-    """
-    rest = (number << 1) ^ (number >> 63)
-    if rest < 0x80:
-        return _SHORT[rest]
-    made = bytearray()
-    while rest >= 0x80:
-        made.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    made.append(rest)
-    return bytes(made)
-
-
-_SHORT = [bytes((number,)) for number in range(0x80)]
+Encode: TypeAlias = "Callable[[pa.Array], pa.Array]"
+"""Writes the values of a column, each as bytes."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +147,7 @@ class RowEncoder:
     schema: Schema
     embedded: bool = False
 
-    def datums(self, columns: Sequence[pa.Array]) -> Texts:
+    def datums(self, columns: Sequence[pa.Array]) -> pa.Array:
         """The datum of each row.
 
         Raises
@@ -174,26 +155,27 @@ class RowEncoder:
         DataProblem
             When a value does not fit into what Avro has for its column.
         """
-        made = [
-            _column(field)(column)
-            for field, column in zip(self.schema, columns, strict=True)
-        ]
-        rows = [b"".join(parts) for parts in zip(*made, strict=True)]
-        if not self.embedded:
-            return rows
+        rows = joined(
+            *(
+                _column(field)(column)
+                for field, column in zip(self.schema, columns, strict=True)
+            )
+        )
         # One datum, of so many bytes.
-        return [b"\x02" + long_bytes(len(row)) + row for row in rows]
+        return joined(b"\x02", with_sizes(rows)) if self.embedded else rows
 
 
 def container_head(schema: Schema) -> bytes:
     """What a container begins with whose datums have some columns."""
+    import pyarrow as pa
+
     meta = {"avro.schema": record_schema(schema).encode(), "avro.codec": b"null"}
-    entries = b"".join(
-        long_bytes(len(part)) + part
-        for name, value in meta.items()
-        for part in (name.encode(), value)
+    parts = pa.array(
+        [part for name, value in meta.items() for part in (name.encode(), value)]
     )
-    return MAGIC + long_bytes(len(meta)) + entries + b"\0" + SYNC
+    entries = b"".join(with_sizes(parts).to_pylist())
+    count: bytes = varints(np.array([len(meta)]))[0].as_py()
+    return MAGIC + count + entries + b"\0" + SYNC
 
 
 def encoded_column(schema: Schema, *, embedded: bool) -> Column:
@@ -216,7 +198,7 @@ def encoded_column(schema: Schema, *, embedded: bool) -> Column:
 
     # Spark goes by the annotations: structs in, bytes out.
     def encode(rows: pa.Array) -> pa.Array:
-        return pa.array(encoder.datums(rows.flatten()), pa.binary())
+        return encoder.datums(rows.flatten())
 
     encode.__annotations__ = {"rows": pa.Array, "return": pa.Array}
     made = arrow_udf(encode, "binary")  # type: ignore[call-overload]
@@ -237,15 +219,19 @@ def _column(field: Field) -> Encode:
     return partial(_required, encode, field.name)
 
 
-def _nullable(encode: Encode, column: pa.Array) -> Texts:
+def _nullable(encode: Encode, column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if not column.null_count:
-        return [b"\x02" + text for text in encode(column)]
-    texts = iter(encode(column.drop_null()))
-    there = column.is_valid().to_pylist()
-    return [b"\x02" + next(texts) if is_there else b"\0" for is_there in there]
+        return joined(b"\x02", encode(column))
+    found = joined(b"\x02", encode(column.drop_null()))
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    places = pa.array(np.cumsum(there) - 1, mask=~there)
+    return pc.fill_null(found.take(places), b"\0")
 
 
-def _required(encode: Encode, name: str, column: pa.Array) -> Texts:
+def _required(encode: Encode, name: str, column: pa.Array) -> pa.Array:
     import pyarrow as pa
 
     if column.null_count and not pa.types.is_null(column.type):
@@ -261,14 +247,12 @@ def _encoder(type_: Type, name: str) -> Encode:
     match type_:
         case Timestamp(digits):
             return partial(_instants, 1000 if digits <= 3 else 1)
-        case Decimal(_, scale):
-            return partial(_decimals, scale)
+        case Decimal(precision, scale):
+            return partial(_decimals, precision, scale)
         case ListOf(element):
-            item = Field(f"{name}[]", element)
-            return partial(_lists, _column(item))
+            return partial(_lists, _column(Field(f"{name}[]", element)))
         case StructOf(fields):
-            inner = [_column(field) for field in fields]
-            return partial(_structs, inner)
+            return partial(_structs, [_column(field) for field in fields])
         case Primitive("FLOAT"):
             return partial(_floats, "<f4")
         case Primitive("DOUBLE"):
@@ -287,81 +271,132 @@ def _encoder(type_: Type, name: str) -> Encode:
             return partial(_numbers, name)
 
 
-def _numbers(name: str, column: pa.Array) -> Texts:
+def _numbers(name: str, column: pa.Array) -> pa.Array:
     import pyarrow as pa
 
-    # Spark holds the largest of the unsigned ones as decimals.
-    numbers = column.to_pylist()
-    if pa.types.is_decimal(column.type) or pa.types.is_uint64(column.type):
-        numbers = [int(number) for number in numbers]
-        if any(number >= 2**63 for number in numbers):
-            raise DataProblem(
-                f"the column '{name}' has a number over 2^63 - 1, and Avro none so "
-                "large",
-                hint=f"write CAST({name} AS TEXT)",
-            )
-    return list(map(long_bytes, numbers))
+    try:
+        # Spark holds the largest of the unsigned ones as decimals.
+        return _casted("int64", column)
+    except pa.ArrowInvalid:
+        raise DataProblem(
+            f"the column '{name}' has a number over 2^63 - 1, and Avro none so large",
+            hint=f"write CAST({name} AS TEXT)",
+        ) from None
 
 
-def _casted(type_: str, column: pa.Array) -> Texts:
-    return list(map(long_bytes, column.cast(type_).to_pylist()))
+def _casted(type_: str, column: pa.Array) -> pa.Array:
+    return varints(column.cast(type_).to_numpy(zero_copy_only=False))
 
 
-def _instants(unit_us: int, column: pa.Array) -> Texts:
-    numbers = column.cast("int64").to_pylist()
-    return [long_bytes(number // unit_us) for number in numbers]
+def _instants(unit_us: int, column: pa.Array) -> pa.Array:
+    numbers = column.cast("int64").to_numpy(zero_copy_only=False)
+    return varints(numbers // unit_us)
 
 
-def _decimals(scale: int, column: pa.Array) -> Texts:
-    made = []
-    for value in column.to_pylist():
-        sign, digits, exponent = value.as_tuple()
-        number = int("".join(map(str, digits))) * 10 ** (exponent + scale)
-        number = -number if sign else number
-        # As few bytes as hold it, and its sign.
-        size = (number if number >= 0 else ~number).bit_length() // 8 + 1
-        made.append(_SHORT[2 * size] + number.to_bytes(size, "big", signed=True))
-    return made
-
-
-def _floats(form: str, column: pa.Array) -> Texts:
-    data = column.to_numpy(zero_copy_only=False).astype(form).tobytes()
-    size = struct.calcsize("f" if form == "<f4" else "d")
-    return [data[at : at + size] for at in range(0, len(data), size)]
-
-
-def _booleans(column: pa.Array) -> Texts:
-    return [b"\x01" if value else b"\0" for value in column.to_pylist()]
-
-
-def _nothing(column: pa.Array) -> Texts:
-    return [b""] * len(column)
-
-
-def _bytes(column: pa.Array) -> Texts:
+def _decimals(precision: int, scale: int, column: pa.Array) -> pa.Array:
     import pyarrow as pa
 
-    texts = column.cast(pa.binary()).to_pylist()
-    return [long_bytes(len(text)) + text for text in texts]
+    column = column.cast(pa.decimal128(precision, scale))
+    data = np.frombuffer(column.buffers()[1] or b"", np.uint8).reshape(-1, 16)
+    # The highest byte first.
+    numbers = data[column.offset : column.offset + len(column), ::-1]
+    negative = numbers[:, :1] >= 0x80
+    filler = np.where(negative, 0xFF, 0)
+    # As few bytes as hold the number, and its sign in the first bit.
+    needed = numbers != filler
+    needed[:, -1] = True
+    first = needed.argmax(axis=1)
+    leading = np.take_along_axis(numbers, first[:, None], axis=1)
+    first = np.maximum(first - ((leading >= 0x80) != negative)[:, 0], 0)
+    return with_sizes(_ragged(numbers, np.arange(16) >= first[:, None]))
 
 
-def _structs(encoders: Sequence[Encode], column: pa.Array) -> Texts:
+def _floats(form: str, column: pa.Array) -> pa.Array:
+    numbers = column.to_numpy(zero_copy_only=False).astype(form)
+    data = np.frombuffer(numbers.tobytes(), np.uint8)
+    data = data.reshape(len(column), numbers.itemsize)
+    return _ragged(data, np.ones(data.shape, bool))
+
+
+def _booleans(column: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.if_else(column, b"\x01", b"\0")
+
+
+def _nothing(column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.repeat(pa.scalar(b"", pa.binary()), len(column))
+
+
+def _bytes(column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return with_sizes(column.cast(pa.binary()))
+
+
+def _structs(encoders: Sequence[Encode], column: pa.Array) -> pa.Array:
     parts = [
         encode(part) for encode, part in zip(encoders, column.flatten(), strict=True)
     ]
-    if not parts:
-        return [b""] * len(column)
-    return [b"".join(texts) for texts in zip(*parts, strict=True)]
+    return joined(*parts) if parts else _nothing(column)
 
 
-def _lists(encode: Encode, column: pa.Array) -> Texts:
-    return list(_items(encode(column.flatten()), column.value_lengths().to_pylist()))
-
-
-def _items(texts: Texts, counts: Sequence[int]) -> Iterator[bytes]:
+def _lists(encode: Encode, column: pa.Array) -> pa.Array:
     """Each list as one block of its items; an empty one is only the end."""
-    at = 0
-    for count in counts:
-        block = b"".join(texts[at : at + count])
-        at += count
-        yield long_bytes(count) + block + b"\0" if count else b"\0"
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sizes = column.value_lengths().to_numpy(zero_copy_only=False)
+    items = encode(column.flatten())
+    lists = pa.ListArray.from_arrays(pa.array(_ends(sizes), pa.int32()), items)
+    blocks = joined(varints(sizes), pc.binary_join(lists, b""), b"\0")
+    return pc.if_else(pa.array(sizes == 0), b"\0", blocks)
+
+
+def joined(*parts: Any) -> pa.Array:
+    """The bytes of several arrays, or constants, one behind the other."""
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise(*parts, b"")
+
+
+def with_sizes(column: pa.Array) -> pa.Array:
+    """Bytes behind their number."""
+    import pyarrow.compute as pc
+
+    sizes = pc.binary_length(column).to_numpy(zero_copy_only=False)
+    return joined(varints(sizes), column)
+
+
+def varints(numbers: np.ndarray) -> pa.Array:
+    """Whole numbers as Avro writes them: seven bits a byte, the lowest first.
+
+    >>> varints(np.array([-1, 64])).to_pylist()
+    [b'\\x01', b'\\x80\\x01']
+    """
+    numbers = numbers.astype(np.int64)
+    # The sign becomes the lowest bit: what is small has few bytes.
+    rest = (numbers.view(np.uint64) << np.uint64(1)) ^ (numbers >> 63).view(np.uint64)
+    limits = [np.uint64(1 << 7 * size) for size in range(1, 10)]
+    sizes = 1 + np.sum([rest >= limit for limit in limits], axis=0)
+    places = np.arange(10, dtype=np.uint64)
+    data = (rest[:, None] >> (np.uint64(7) * places)) & np.uint64(0x7F)
+    last = sizes[:, None] - 1
+    data |= np.where(places < last, 0x80, 0).astype(np.uint64)
+    return _ragged(data.astype(np.uint8), places <= last)
+
+
+def _ragged(data: np.ndarray, kept: np.ndarray) -> pa.Array:
+    """The bytes of each row that are kept."""
+    import pyarrow as pa
+
+    ends = pa.py_buffer(_ends(kept.sum(axis=1)))
+    buffers = [None, ends, pa.py_buffer(np.ascontiguousarray(data[kept]))]
+    return pa.Array.from_buffers(pa.binary(), len(data), buffers)
+
+
+def _ends(sizes: np.ndarray) -> np.ndarray:
+    """Where each of some parts begins, and the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]).astype(np.int32)

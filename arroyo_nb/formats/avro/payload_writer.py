@@ -52,7 +52,7 @@ class DeclaredDatums:
                 self._rows.columns(rows), self._schema, strict=True
             )
         ]
-        datums = self._encoder.datums(columns)
+        datums: list[bytes] = self._encoder.datums(columns).to_pylist()
         return [self._head + datum + self._tail for datum in datums]
 
     @property

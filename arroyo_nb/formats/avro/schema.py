@@ -21,6 +21,9 @@ REFERENCE = "reference"
 MAX_DEPTH, MAX_TYPES, MAX_BYTES = 64, 20_000, 4 * 2**20
 """How deep a schema is nested, of how many types it is, and how long its text is."""
 
+MAX_DIGITS = 1_000
+"""A decimal of more digits is taken for bytes: its numbers would have no end."""
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _WIRES: Mapping[str, tuple[str, ...]] = {
     "decimal": ("bytes", "fixed"),
@@ -275,7 +278,7 @@ def _with_logical(type_: AvroType, found: Mapping[str, Any]) -> AvroType:
     precision, scale = found.get("precision", 0), found.get("scale", 0)
     if logical == "decimal":
         numbers = isinstance(precision, int) and isinstance(scale, int)
-        if not numbers or not 0 <= scale <= precision or not precision:
+        if not numbers or not 0 <= scale <= precision <= MAX_DIGITS or not precision:
             return type_
         return AvroType(
             *(type_.kind, type_.name, logical, precision, scale), size=type_.size

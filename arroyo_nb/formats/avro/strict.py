@@ -79,7 +79,7 @@ class DatumReader(RowReader):
     def __init__(
         self, schema: AvroSchema, columns: Sequence[Field], event_time: str | None
     ) -> None:
-        read = _Readers(schema).rows(schema.root, columns)
+        read = _made(lambda: _Readers(schema).rows(schema.root, columns))
         if event_time is not None:
             place = [field.name for field in columns].index(event_time)
             read = partial(_timed, read, place, event_time)
@@ -87,11 +87,19 @@ class DatumReader(RowReader):
 
 
 class DocumentReader(RowReader):
-    """Reads the datums of one schema as values of JSON, each the text of one column."""
+    """Reads the datums of one schema as values of JSON, each the text of one column;
+    parameters and errors as of :class:`DatumReader`."""
 
     def __init__(self, schema: AvroSchema) -> None:
-        text = _json(_Readers(schema).document(schema.root))
+        text = _json(_made(lambda: _Readers(schema).document(schema.root)))
         super().__init__(lambda cursor: [text(cursor) or "null"])
+
+
+def _made(make: Callable[[], Read]) -> Read:
+    try:
+        return make()
+    except RecursionError:  # thousands of types, each within the next
+        raise Misfit("the schema is nested too deeply") from None
 
 
 def _timed(read: Read, place: int, name: str, cursor: Cursor) -> Any:

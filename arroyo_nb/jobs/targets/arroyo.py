@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.errors import ArroyoError, Unsupported, raise_all
 from arroyo_nb.jobs.rules import LintedJob
 from arroyo_nb.jobs.spec import JobSpec
@@ -61,12 +61,15 @@ def _refusals(job: LintedJob) -> Iterator[ArroyoError]:
     for message, span in dict.fromkeys((said, node.span) for node, said in found):
         yield Unsupported(f"Arroyo refuses this: {message}", span=span)
     for table in job.tables:
-        info = CONNECTORS.get(table.connector).info
+        connector = CONNECTORS.get(table.connector)
+        info, options = connector.info, connector.info.options
+        if table.format is not None:
+            options += format_options(connector, table.format)
         if not info.in_arroyo:
             span = job.option(table, "connector")
             message = f"Arroyo has no connector '{table.connector}'"
             yield Unsupported(message, span=span)
-        for option in info.options:
+        for option in options:
             given = table.spec.options.get(option.name)
             if not option.in_arroyo and given is not None:
                 span = job.option(table, option.name)

@@ -137,7 +137,8 @@ def test_what_only_runs_here_is_refused_with_every_reason_and_its_place():
                 "orders",
                 "CREATE TABLE orders (id BIGINT) WITH (connector = 'kafka', "
                 "bootstrap_servers = '{{ BROKER }}', topic = 'orders', "
-                "type = 'source', format = 'json', 'source.start_offsets' = '0:1')",
+                "type = 'source', format = 'avro', 'source.start_offsets' = '0:1', "
+                "'avro.raw_datums' = true, 'avro.schema_file' = 'order.avsc')",
             ),
         ),
     )
@@ -147,7 +148,8 @@ def test_what_only_runs_here_is_refused_with_every_reason_and_its_place():
     assert "job.yaml:16:3: Arroyo refuses this: input is updating, but sink" in told
     assert "job.yaml:12:37: Arroyo has no connector 'sample'" in told
     assert "Arroyo has no option 'source.start_offsets'" in told
-    assert len(caught.value.problems) == 3
+    assert "Arroyo has no option 'avro.schema_file'" in told
+    assert len(caught.value.problems) == 4
     assert all(problem.span for problem in caught.value.problems)
 
 

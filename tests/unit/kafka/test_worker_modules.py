@@ -7,6 +7,8 @@ import sys
 
 WORKER = """
 import arroyo_nb.records
+import arroyo_nb.formats.avro.payloads
+import arroyo_nb.formats.avro.encode
 import arroyo_nb.kafka.sink_records
 import arroyo_nb.kafka.sink_task
 import sys

@@ -55,6 +55,9 @@ def answering(text):
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
+        def do_GET(self):
             self.send_response(200)
             self.end_headers()
             self.wfile.write(text)
@@ -87,6 +90,23 @@ def test_what_is_no_registry_is_told_at_once(text):
     ):
         register(port)
     assert not isinstance(told.value, Unreached)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{}",
+        b'{"schema": 5}',
+        b'{"schema": "x", "references": [{}]}',
+        b'{"schema": "x", "references": 5}',
+        b'{"schema": "x", "id": "y"}',
+    ],
+)
+def test_a_schema_that_is_not_told_as_a_registry_does(text):
+    with answering(text) as port:
+        client = RegistryClient(f"http://127.0.0.1:{port}")
+        with pytest.raises(RunProblem, match="answers what no schema registry does"):
+            client.latest("s")
 
 
 def test_the_number_of_a_schema():

@@ -25,10 +25,17 @@ from schema_registry import serving
 from arroyo_nb.formats.avro.schema import SchemaFault, parse_schema
 from arroyo_nb.schema import (
     BIGINT,
+    BIGINT_UNSIGNED,
+    DATE,
     DOUBLE,
+    FLOAT,
+    INT,
     JSON,
+    SMALLINT,
     TEXT,
+    TIME,
     Decimal,
+    Field,
     ListOf,
     Timestamp,
 )
@@ -164,6 +171,61 @@ def test_a_payload_is_read_alike_alone_and_among_others():
     assert dict(together.bad) == reasons
 
 
+def logical(kind, name, **more):
+    return {"type": kind, "logicalType": name, **more}
+
+
+SIXTEEN = {"type": "fixed", "name": "D", "size": 16}
+MANY_TYPES = {
+    "small": ("int", SMALLINT),
+    "fewer": ("long", INT),
+    "whole": ("long", BIGINT_UNSIGNED),
+    "single": ("double", FLOAT),
+    "ratio": ("long", DOUBLE),
+    "date": (logical("int", "date"), DATE),
+    "midnight": (logical("int", "date"), Timestamp()),
+    "millis": (logical("int", "time-millis"), TIME),
+    "micros": (logical("long", "time-micros"), TIME),
+    "nanos": (logical("long", "timestamp-nanos"), Timestamp()),
+    "local": (logical("long", "local-timestamp-millis"), Timestamp()),
+    "seconds": ("long", Timestamp(0)),
+    "text": ("bytes", TEXT),
+    "wide": (logical("bytes", "decimal", precision=38, scale=2), Decimal(38, 2)),
+    "narrow": (logical("bytes", "decimal", precision=38, scale=2), Decimal(4, 2)),
+    "fixed": ({**logical("fixed", "decimal", precision=38), **SIXTEEN}, Decimal(38, 0)),
+}
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_both_readers_agree_on_random_bytes_of_many_types(optional):
+    chance = random.Random(11)
+    for name, (avro, type_) in MANY_TYPES.items():
+        schema = record(v=["null", avro] if optional else avro, id="long")
+        columns = [Field("v", type_, nullable=optional), Field("id", BIGINT)]
+        made, exact = decoder(columns, schema), decoder(columns, schema)
+        assert made._reader._blocks is not None
+        exact._reader._blocks = None
+        payloads = []
+        for _ in range(400):
+            size = chance.randrange(18)
+            value = chance.choice(
+                [
+                    datum("long", chance.getrandbits(chance.randrange(1, 64))),
+                    datum("long", -chance.getrandbits(chance.randrange(1, 64))),
+                    datum("bytes", chance.randbytes(size)),
+                    datum("bytes", bytes([chance.choice([0, 255])] * 4 + [size])),
+                    chance.randbytes(chance.choice([4, 8, 16, size])),
+                    struct.pack("<d", chance.uniform(-1e39, 1e39)),
+                ]
+            )
+            payloads.append((b"\x02" if optional else b"") + value + b"\x04")
+        one, other = read(made, *payloads), read(exact, *payloads)
+        assert str(rows(one)) == str(rows(other)), name
+        assert one.numbers == other.numbers
+        assert sorted(one.bad) == sorted(other.bad)
+        assert rows(one), name
+
+
 LINKED = record(next=["null", "R"], id="long")
 
 
@@ -240,6 +302,17 @@ def test_types_that_double_at_each_level_are_bad_soon():
     assert "more values than its bytes can hold" in found.bad[0][1]
 
 
+def test_thousands_of_types_each_within_the_next():
+    types = ["null"]
+    for level in range(5_000):
+        inner = "long" if level == 0 else f"R{level - 1}"
+        listed = [{"name": "a", "type": inner}]
+        types.append({"type": "record", "name": f"R{level}", "fields": listed})
+    schema = record(v=types, last="R4999")
+    found = read(decoder({"last": JSON}, schema), b"\0\2")
+    assert "the schema is nested too deeply" in found.bad[0][1]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -270,6 +343,15 @@ def test_types_that_double_at_each_level_are_bad_soon():
 def test_a_text_that_is_no_schema(text):
     with pytest.raises(SchemaFault):
         parse_schema(text)
+
+
+def test_a_decimal_of_a_billion_digits_is_bytes():
+    digits = 10**9
+    number = {"type": "bytes", "logicalType": "decimal", "precision": digits}
+    schema = record(v={**number, "scale": digits})
+    found = read(decoder({"v": Decimal(9, 2)}, schema), b"\x02\x01")
+    assert "'v' is DECIMAL(9, 2), the schema has bytes" in found.bad[0][1]
+    assert rows(read(decoder({"v": JSON}, schema), b"\x02\x01")) == [('"AQ=="',)]
 
 
 def test_wrong_ids_and_bytes_that_are_no_records():

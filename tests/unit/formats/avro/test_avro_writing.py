@@ -91,7 +91,7 @@ def encoded(schema, *values):
         pa.array([row[place] for row in values], arrow_type(field.type))
         for place, field in enumerate(schema)
     ]
-    return RowEncoder(schema).datums(columns)
+    return RowEncoder(schema).datums(columns).to_pylist()
 
 
 @pytest.mark.parametrize(("type_", "value"), VALUES)
@@ -160,7 +160,8 @@ def test_what_spark_holds_is_written_as_well():
         pa.array([3], pa.int32()),
     ]
     found = value_of(
-        json.loads(record_schema(schema)), *RowEncoder(schema).datums(columns)
+        json.loads(record_schema(schema)),
+        *RowEncoder(schema).datums(columns).to_pylist(),
     )
     assert (found["n"], found["t"], found["s"]) == (7, time(0, 0, 1), 3)
     assert found["at"].replace(tzinfo=None) == AT
@@ -235,6 +236,10 @@ def test_the_envelope_of_a_sink():
     assert asked == [("AVRO", record_schema(schema))]
     assert format_.envelope(schema, {RAW: True}, register) == (b"", b"")
     first, last = format_.envelope(schema, {}, register)
-    (datum,) = RowEncoder(schema, embedded=True).datums([pa.array([1], pa.int32())])
+    (datum,) = (
+        RowEncoder(schema, embedded=True)
+        .datums([pa.array([1], pa.int32())])
+        .to_pylist()
+    )
     found = list(fastavro.reader(io.BytesIO(first + datum + last)))
     assert found == [{"id": 1}]
