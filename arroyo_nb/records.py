@@ -24,7 +24,12 @@ import pyarrow.compute as pc
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
 from arroyo_nb.codecs.bad_records import refusal
-from arroyo_nb.formats import PayloadDecoder, framed, payload_format
+from arroyo_nb.formats import (
+    DecodedPayloads,
+    PayloadDecoder,
+    framed,
+    payload_format,
+)
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
 from arroyo_nb.tape import (
     ARRIVAL,
@@ -77,6 +82,29 @@ class DecodedRows(NamedTuple):
     unknown: int
 
 
+@dataclass
+class CountingDecoder:
+    """Reads payloads, and counts those with fields that the schema of their reader does
+    not know.
+
+    Parameters
+    ----------
+    decoder
+        What reads them.
+    unknown
+        How many there were.
+    """
+
+    decoder: PayloadDecoder
+    unknown: int = 0
+
+    def decode(self, payloads: pa.Array) -> DecodedPayloads:
+        """Read a batch of payloads."""
+        found = self.decoder.decode(payloads)
+        self.unknown += found.unknown
+        return found
+
+
 @dataclass(frozen=True)
 class Records:
     """Decodes batches of records into rows; pickled for Spark's workers.
@@ -115,12 +143,12 @@ class Records:
             records = pa.Table.from_batches([batch])
             yield from self.rows(records, decoder).to_batches()
 
-    def decoder(self) -> PayloadDecoder:
+    def decoder(self) -> CountingDecoder:
         """What reads the payloads."""
         decoder = payload_format(self.format).payload_decoder(
             self.record, self.options, self.event_time, self.primary_key
         )
-        return framed(decoder, self.options)
+        return CountingDecoder(framed(decoder, self.options))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -156,6 +156,8 @@ class Chunk:
         A bounded sample of them.
     quiet
         Whether it is a batch though it has no rows; else it is none.
+    unknown_records
+        How many records had fields that the schema of their reader does not know.
     """
 
     rows: pa.Table
@@ -163,6 +165,7 @@ class Chunk:
     dropped_rows: int = 0
     bad: tuple[BadRow, ...] = field(default=())
     quiet: bool = False
+    unknown_records: int = 0
 
     @property
     def empty(self) -> bool:

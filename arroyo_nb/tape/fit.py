@@ -50,13 +50,21 @@ class Fit:
         How many there were.
     seen
         What their columns had, as :func:`columns_seen` tells it.
+    unknown
+        How many records had fields that the schema of their reader does not know; of
+        a topic, only whether there were some is known.
     """
 
     rows: int = 0
     seen: int = 0
+    unknown: int = 0
 
     def __add__(self, other: Fit) -> Fit:
-        return Fit(self.rows + other.rows, self.seen | other.seen)
+        return Fit(
+            self.rows + other.rows,
+            self.seen | other.seen,
+            self.unknown + other.unknown,
+        )
 
     def empty_columns(self, schema: Schema) -> tuple[str, ...]:
         """The columns that are NULL in every row."""
@@ -76,7 +84,7 @@ class Fit:
     @property
     def has_unknown_fields(self) -> bool:
         """Whether a record had fields that the schema of its reader does not know."""
-        return bool(self.seen & UNKNOWN_FIELDS)
+        return bool(self.unknown or self.seen & UNKNOWN_FIELDS)
 
     def _has(self, bit: int) -> bool:
         return bool(self.seen >> bit & 1)
@@ -134,5 +142,6 @@ class FittedRecorder:
         for chunk in self._recorder.chunks(after):
             if chunk.rows.num_rows:
                 columns = [chunk.rows[name] for name in self._schema.names]
-                self.fit += Fit(chunk.rows.num_rows, columns_seen(columns))
+                seen = columns_seen(columns)
+                self.fit += Fit(chunk.rows.num_rows, seen, chunk.unknown_records)
             yield chunk

@@ -171,14 +171,17 @@ class TapeRecorder:
         reader = self._reader()
         decoder = reader.decoder()
         for number, found in self._tape.chunks(after["chunk"] if after else 0):
-            records = self._records(found)
+            records, before = self._records(found), decoder.unknown
             decoded, bad_rows, bad = reader.split_bad(records, decoder)
             if bad_rows and not self._drop:
                 raise refusal(next(bad))
             names = (*self._spec.physical.names, *reader.beside)
             sample = tuple(islice(bad, KEPT_BAD_ROWS))
             rows = decoded.rename_columns(list(names))
-            yield Chunk(rows, {"chunk": number}, bad_rows, sample)
+            unknown = decoder.unknown - before
+            yield Chunk(
+                rows, {"chunk": number}, bad_rows, sample, unknown_records=unknown
+            )
 
     def _reader(self) -> Records:
         from arroyo_nb.changelog import SEQUENCE, WEIGHT

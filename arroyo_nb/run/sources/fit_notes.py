@@ -113,9 +113,10 @@ def fit_notes(
         Some records; empty or None: none were looked at, or none was there.
     """
     if fit.has_unknown_fields:
+        count = f"{fit.unknown:,}" if fit.unknown else "some"
         yield (
-            "some records have fields that the schema of the table lacks, or has as "
-            "another type: they were written by another version of it"
+            f"{count} records have fields that the schema of the table lacks, or has "
+            "as another type: they were written by another version of it"
         )
     declared = table.spec.record.names
     names = {name: None for row in sample or () for name in row}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from proto_schemas import FLIGHT
+from proto_schemas import FLIGHT, compiled
 
 from arroyo_nb.allowed_roots import Roots
 from arroyo_nb.catalog import Catalog
@@ -11,7 +13,10 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.plan.paths import outside
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.run.sources.fit_notes import recorded_notes
+from arroyo_nb.session import Session
 from arroyo_nb.state.identity import plan_identity
+from arroyo_nb.tape.records import RecordWriter, TapeRecord
 
 
 def declared(columns="flight TEXT", type_="source", name="t", **options):
@@ -107,3 +112,23 @@ def test_another_text_of_the_schema_is_the_same_table():
     more = FLIGHT.replace("Leg leg = 3;", "Leg leg = 3; bool new = 4;")
     two = planned(declared(protobuf__schema=more) + "SELECT * FROM t")
     assert plan_identity(one) == plan_identity(two)
+
+
+def test_a_recording_of_a_newer_producer_is_noted_with_its_records(tmp_path):
+    newer = FLIGHT.replace("Leg leg = 3;", "Leg leg = 3; bool new = 4;")
+    cls = compiled(newer, "Flight").message_class
+    with RecordWriter(tmp_path / "tape", "flights") as writer:
+        for n in range(20):
+            payload = cls(id=n, flight="a", new=n < 12).SerializeToString()
+            writer.append(TapeRecord(0, n, n, None, payload), n)
+        writer.finish()
+    options = {"connector": "tape", "path": str(tmp_path / "tape")}
+    script = declared("id BIGINT", protobuf__schema=FLIGHT, **options)
+    for name in ("bootstrap_servers", "topic", "type"):
+        script = re.sub(rf"'{name}' = '[^']*', ", "", script)
+    session = Session()
+    session.run(script)
+    assert recorded_notes(session.catalog.get("t")) == (
+        "12 records have fields that the schema of the table lacks, or has as another "
+        "type: they were written by another version of it",
+    )
