@@ -35,6 +35,7 @@ from arroyo_nb.schema_registry.prefix import (
     PREFIX_BYTES,
     SchemaCache,
     by_schema_id,
+    unknown_ids,
 )
 
 if TYPE_CHECKING:
@@ -234,7 +235,9 @@ class RegisteredPayloads:
 
     def __init__(self, client: RegistryClient, columns: Columns) -> None:
         self._columns = columns
-        self._schemas = SchemaCache(lambda number: _registered(client, number, columns))
+        self._schemas = SchemaCache(
+            lambda number: _registered(client, number, columns), unknown_ids(client)
+        )
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
         """Read a batch of payloads.
@@ -244,7 +247,6 @@ class RegisteredPayloads:
         RunProblem
             When the registry does not answer, or refuses.
         """
-        self._schemas.begin_batch()
         block = Block.of(payloads)
         parts = [_read(NO_PREFIX, block.take(block.numbers[:0]), self._columns)]
         for schema_id, which in by_schema_id(payloads):
