@@ -390,5 +390,5 @@ def test_a_container_that_would_be_gigabytes():
     found = read(decoder({"name": BYTEA}), bomb, many)
     assert rows(found) == []
     first, second = [why for _, why in sorted(found.bad)]
-    assert "of the container are over" in first
+    assert "of the container become too many bytes" in first
     assert "a container of over 100,000 records" in second
