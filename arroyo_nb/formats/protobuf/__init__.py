@@ -29,7 +29,7 @@ from arroyo_nb.formats.protobuf.options import (
     source_option,
 )
 from arroyo_nb.schema import Schema
-from arroyo_nb.schema_registry import ENDPOINT
+from arroyo_nb.schema_registry import ENDPOINT, registry_client
 from arroyo_nb.with_options import Option, OptionValue, resolved
 
 if TYPE_CHECKING:
@@ -80,6 +80,10 @@ class ProtobufFormat(FormatBase):
                     hint="the schema of a record is read there",
                 ),
             )
+
+    def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether the ids of schemas are looked up."""
+        return bool(options.get(REGISTRY))
 
     def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
         """The option that has a record start with the id of its schema."""
@@ -144,13 +148,17 @@ class ProtobufFormat(FormatBase):
         primary_key: tuple[str, ...] = (),  # noqa: ARG002
     ) -> PayloadDecoder:
         """A reader of messages."""
+        from arroyo_nb.formats.protobuf.compile import has_protoc
         from arroyo_nb.formats.protobuf.confluent import ConfluentPayloads
         from arroyo_nb.formats.protobuf.payloads import MessagePayloads
         from arroyo_nb.formats.protobuf.source import read_schema
 
         message = read_schema("", options)
         made = MessagePayloads(message, schema, event_time)
-        return ConfluentPayloads(made, message) if options.get(REGISTRY) else made
+        if not options.get(REGISTRY):
+            return made
+        client = registry_client(options) if has_protoc() else None
+        return ConfluentPayloads(made, message, client)
 
     def sql_decoder(
         self,

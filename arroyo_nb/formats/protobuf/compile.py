@@ -23,6 +23,11 @@ _WARNING = re.compile(r".*: warning:|WARNING: |[IW]\d{4} ")
 """A line that protoc, or its log, writes of a file that may be right."""
 
 
+def has_protoc() -> bool:
+    """Whether protoc is installed."""
+    return find_spec("grpc_tools") is not None
+
+
 def require_protoc(table: str) -> None:
     """Make sure that protoc is installed.
 
@@ -31,7 +36,7 @@ def require_protoc(table: str) -> None:
     RunProblem
         When it is not.
     """
-    if find_spec("grpc_tools") is None:
+    if not has_protoc():
         raise RunProblem(
             f"the table '{table}' needs the package grpcio-tools",
             hint="pip install 'arroyo-nb[protobuf]'",
