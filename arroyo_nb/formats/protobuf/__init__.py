@@ -24,12 +24,13 @@ from arroyo_nb.formats.protobuf.options import (
     OPTIONS,
     REGISTRY,
     SOURCES,
+    TEXT,
     check_sources,
     include_folders,
     source_option,
 )
 from arroyo_nb.schema import Schema
-from arroyo_nb.schema_registry import ENDPOINT, registry_client
+from arroyo_nb.schema_registry import ENDPOINT, SUBJECT, registry_client
 from arroyo_nb.with_options import Option, OptionValue, resolved
 
 if TYPE_CHECKING:
@@ -72,12 +73,24 @@ class ProtobufFormat(FormatBase):
     ) -> Iterable[tuple[str, ArroyoError]]:
         """That nobody can be asked for the schema."""
         has_own = any(name in options for name in SOURCES)
-        if options.get(REGISTRY) and not has_own and ENDPOINT not in options:
+        if not options.get(REGISTRY) or has_own:
+            return
+        if ENDPOINT not in options:
             yield (
                 REGISTRY,
                 CatalogProblem(
                     f"required option '{ENDPOINT}' not set",
-                    hint="the schema of a record is read there",
+                    hint="the schema of a topic of Kafka is read there; a table of "
+                    f"another connector needs '{FILE}', '{DESCRIPTOR_SET}' or '{TEXT}'",
+                ),
+            )
+        elif not {"topic", SUBJECT} & options.keys():
+            yield (
+                REGISTRY,
+                CatalogProblem(
+                    "the table has no topic by which a schema registry knows the "
+                    "schema of its records",
+                    hint=f"give it '{FILE}', '{DESCRIPTOR_SET}' or '{TEXT}'",
                 ),
             )
 

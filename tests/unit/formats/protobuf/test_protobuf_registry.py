@@ -173,8 +173,18 @@ def test_a_registry_must_be_named(registry):
     ((option, problem),) = FORMAT.payload_option_problems(OPTIONS)
     assert option == REGISTRY
     assert "required option 'schema_registry.endpoint' not set" in problem.message
+    assert "another connector needs 'protobuf.file'" in problem.hint
     own = {**OPTIONS, "protobuf.schema": FLIGHT}
     assert list(FORMAT.payload_option_problems(own)) == []
+
+
+def test_a_table_without_a_topic_needs_a_schema_of_its_own():
+    of_a_tape = {REGISTRY: True, ENDPOINT: "http://h:1", "path": "/tape"}
+    ((option, problem),) = FORMAT.payload_option_problems(of_a_tape)
+    assert option == REGISTRY
+    assert "has no topic" in problem.message
+    for more in ({"topic": "t"}, {"protobuf.schema": FLIGHT}):
+        assert list(FORMAT.payload_option_problems(of_a_tape | more)) == []
 
 
 def envelope(options):
