@@ -440,9 +440,16 @@ def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     return (*options, *payload_format(name).payload_options)
 
 
-def reader_options(connector: Connector, spec: TableSpec) -> dict[str, OptionValue]:
-    """Those options of a table by which a worker reads its records: no secret of the
-    connector is among them, and what files and servers say of them is.
+def decoding_options(connector: Connector, spec: TableSpec) -> dict[str, OptionValue]:
+    """The options of a source that a decoder of its messages gets: those of its format,
+    and what files and servers say of it. Others may be secrets.
+
+    Parameters
+    ----------
+    connector
+        That of the table.
+    spec
+        The table, its variables resolved.
 
     Raises
     ------
@@ -451,6 +458,6 @@ def reader_options(connector: Connector, spec: TableSpec) -> dict[str, OptionVal
     """
     name = str(spec.options["format"])
     wanted = {option.name for option in format_options(connector, name)}
-    kept = {option: v for option, v in spec.options.items() if option in wanted}
-    found = spec if spec.declared is not None else spec.resolved()
-    return {**kept, **FORMATS.get(name).worker_options(spec.name, found.options)}
+    options = {n: value for n, value in spec.options.items() if n in wanted}
+    options |= FORMATS.get(name).worker_options(spec.name, spec.options)
+    return options

@@ -189,6 +189,7 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    encoded_in_python = False
     refused_by_arroyo = ""
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
@@ -283,6 +284,8 @@ class PayloadFormat(Format, Protocol):
 
     payload_options: tuple[Option, ...]
     """Options that only records that come each by itself have."""
+    encoded_in_python: bool
+    """Whether :meth:`encoded` hands rows to Python workers."""
 
     def payload_option_problems(
         self, options: Mapping[str, OptionValue]

@@ -97,6 +97,8 @@ def _of_sink(sink: Sink) -> Iterator[str]:
         yield f"'{sink.table.name}' is not a topic"
     elif _TRANSACTIONS in sink.table.spec.options.items():
         yield f"'{sink.table.name}' is written in transactions"
+    elif payload_format(str(sink.table.format)).encoded_in_python:
+        yield f"the records of '{sink.table.name}' are encoded in Python"
     elif _TIME in sink.table.spec.options:
         yield f"the records of '{sink.table.name}' have a time of their own"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS, reader_options
+from arroyo_nb.connectors import CONNECTORS, decoding_options
 from arroyo_nb.formats import reads_fields
 from arroyo_nb.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
@@ -94,7 +94,7 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         format_,
         spec.record,
         spark_arrow_schema(spec.physical),
-        reader_options(connector, spec),
+        decoding_options(connector, spec.resolved()),
         spec.event_time,
         spec.primary_key,
         words(spec),

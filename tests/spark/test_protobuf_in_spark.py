@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec, reader_options
+from arroyo_nb.connectors import CONNECTORS, TableSpec, decoding_options
 from arroyo_nb.formats import payload_format
 from arroyo_nb.records import Records
 from arroyo_nb.schema import (
@@ -82,7 +82,7 @@ def test_rows_come_back_from_their_messages(engine):
             "protobuf",
             SCHEMA,
             spark_arrow_schema(SCHEMA),
-            reader_options(CONNECTORS.get("kafka"), spec),
+            decoding_options(CONNECTORS.get("kafka"), spec),
             None,
             (),
             {},

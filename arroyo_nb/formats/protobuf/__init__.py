@@ -40,6 +40,7 @@ class ProtobufFormat(FormatBase):
     doc = "one message of Protocol Buffers a record"
     framings = frozenset({Framing.MESSAGES})
     by_name = True
+    encoded_in_python = True
     options: tuple[Option, ...] = OPTIONS
     refused_by_arroyo = "Protobuf is not yet supported in CREATE TABLE statements"
 

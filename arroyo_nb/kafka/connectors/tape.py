@@ -21,7 +21,7 @@ from arroyo_nb.connectors import (
     Direction,
     SourceOnly,
     TableSpec,
-    reader_options,
+    decoding_options,
 )
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.file_errors import refusals
@@ -193,7 +193,7 @@ class TapeRecorder:
             format_,
             spec.record,
             arrow_schema(spec.physical),
-            reader_options(CONNECTOR, spec),
+            decoding_options(CONNECTOR, spec),
             spec.event_time,
             spec.primary_key,
             {name: _BESIDE[key] for name, key in spec.metadata.items()},

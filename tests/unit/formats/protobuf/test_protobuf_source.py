@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from proto_schemas import FLIGHT, HEAD, compiled
 
 from arroyo_nb.allowed_roots import VARIABLE
-from arroyo_nb.connectors import CONNECTORS, TableSpec, reader_options
+from arroyo_nb.connectors import CONNECTORS, TableSpec, decoding_options
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.protobuf.source import read_schema
@@ -179,7 +179,7 @@ def test_a_worker_needs_neither_the_file_nor_protoc(flight, monkeypatch):
     options = {"format": "protobuf", FILE: str(flight), MESSAGE: "Flight"}
     options |= {"topic": "t", "schema_registry.api_secret": "s3cret"}
     spec = TableSpec("t", columns, options)
-    sent = pickle.dumps(reader_options(CONNECTORS.get("kafka"), spec))
+    sent = pickle.dumps(decoding_options(CONNECTORS.get("kafka"), spec))
     assert b"s3cret" not in sent
     flight.unlink()
     monkeypatch.setitem(sys.modules, "grpc_tools", None)
