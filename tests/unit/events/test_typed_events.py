@@ -245,7 +245,5 @@ def test_a_decimal_has_all_digits_of_its_type():
 def test_two_classes_of_a_choice_with_one_name():
     upper = dataclass(type("BUS", (), {"__annotations__": {"a": int}}))
     made = dataclass(type("Odd", (), {"__annotations__": {"a": Bus | upper}}))
-    with pytest.raises(
-        ArroyoError, match="whose fields would both be .bus"
-    ):
+    with pytest.raises(ArroyoError, match="two classes whose fields would both be"):
         events.event(made)
