@@ -127,3 +127,5 @@ class FittedRecorder:
                 columns = [chunk.rows[name] for name in self._schema.names]
                 self.fit += Fit(chunk.rows.num_rows, columns_seen(columns))
             yield chunk
+        # A feed may have ended: its server says so.
+        self.bounded = self._recorder.bounded

@@ -9,6 +9,7 @@ from feed_servers import HttpServer, feed_of, make_certificate, payloads, reply
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds.endpoint import Endpoint
+from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.schema import Schema
 
 SECRET = "Authorization: Bearer abcde, Cookie: id=rose, X-Api-Key: fghij"
@@ -122,6 +123,21 @@ def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_error():
         said = refusal(server.url, headers=SECRET)
     assert "bad token ****" in said
     assert "abcde" not in said
+
+
+def test_a_server_that_repeats_its_url_does_not_bring_a_variable_into_the_error(
+    monkeypatch,
+):
+    monkeypatch.setenv("HOOK", "T0001/klmnopqr?key=stuvw")
+    with HttpServer(lambda h: reply(h, 400, f"bad path {h.path}".encode())) as server:
+        options = {"endpoint": server.url + "/{{ HOOK }}", "format": "json"}
+        spec = TableSpec("t", Schema(), options).resolved()
+        endpoint = Endpoint.of(spec)
+        with new_client() as client, pytest.raises(RunProblem) as failed:
+            send(client, endpoint)
+    said = str(failed.value)
+    assert "bad path /****/****?key=****" in said
+    assert not [word for word in ("T0001", "klmnopqr", "stuvw") if word in said]
 
 
 def test_an_endpoint_shows_no_secret(monkeypatch):
