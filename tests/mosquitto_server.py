@@ -53,7 +53,7 @@ def client(port: int) -> Iterator[Client]:
     made.on_connect = lambda *_: connected.set()
     kept = Properties(PacketTypes.CONNECT)
     kept.SessionExpiryInterval = 3_600
-    made.connect("127.0.0.1", port, properties=kept)
+    made.connect("127.0.0.1", port, clean_start=False, properties=kept)
     made.loop_start()
     try:
         assert connected.wait(10)
