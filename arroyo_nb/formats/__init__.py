@@ -149,6 +149,8 @@ class Format(Protocol):
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
+    python_packages: tuple[str, ...]
+    """The distributions that it needs beside those of this package."""
     refused_by_arroyo: str
     """What Arroyo says of it in a CREATE TABLE; empty: it takes it."""
     content_type: str
@@ -197,6 +199,7 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    python_packages: tuple[str, ...] = ()
     refused_by_arroyo = ""
     encoded_in_python = False
     content_type = "application/octet-stream"
