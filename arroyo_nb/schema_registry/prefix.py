@@ -83,7 +83,7 @@ class UnknownIds:
         for number, (until, _) in [*self._reasons.items()]:
             if until > now:
                 break
-            del self._reasons[number]
+            self._reasons.pop(number, None)
         if schema_id in self._reasons:
             return self._reasons[schema_id][1]
         if len(self._reasons) < UNKNOWN_AT_ONCE:

@@ -3,6 +3,7 @@ process of its own, as it writes what is wrong to the standard error."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -24,6 +25,10 @@ MAX_KEPT = 32
 """Of so many files the descriptors are kept in a process."""
 
 _SHOWN_ERRORS = 5
+
+_MEANT_OTHERWISE = re.compile(r"[:;=]")
+"""What separates folders on protoc's command line, or gives one another name: a path
+with it would name folders that nobody has allowed."""
 
 _WARNING = re.compile(r".*: warning:|WARNING: |[IW]\d{4} ")
 """A line that protoc, or its log, writes of a file that may be right."""
@@ -64,14 +69,21 @@ def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
     CatalogProblem
         When it does not compile, with the places.
     """
-    path = path.absolute()
-    folders = [folder.absolute() for folder in includes]
+    # protoc takes no `..` in a name; a link stays what it is, with what lies beside it.
+    path, *folders = (Path(os.path.normpath(p.absolute())) for p in (path, *includes))
     # protoc wants a file to have one name only: that below the first folder with it.
     around = next((f for f in folders if path.is_relative_to(f)), None)
     if around is None:
         around = path.parent
         folders.append(around)
     name = str(path.relative_to(around))
+    odd = any(map(_MEANT_OTHERWISE.search, map(str, folders)))
+    if odd or name.startswith(("-", "@")):
+        raise CatalogProblem(
+            "protoc takes no file whose name begins with '-' or '@', and no folder "
+            "with ':', ';' or '=' in its path",
+            hint="give it another name",
+        )
     return _kept(name, (*folders,)) or _keep(name, (*folders,))
 
 

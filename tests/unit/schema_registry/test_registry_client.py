@@ -125,7 +125,9 @@ def test_a_schema_that_is_not_told_as_a_registry_does(text):
 def test_a_refusal_that_is_nested_without_end_is_told():
     with answering(b"[" * 100_000, 500) as port:
         client = RegistryClient(f"http://127.0.0.1:{port}")
-        with pytest.raises(RunProblem, match="refuses: 500 Internal Server Error"):
+        with pytest.raises(
+            RunProblem, match="cannot answer now: 500 Internal Server Error"
+        ):
             client.latest("s")
 
 
@@ -233,6 +235,23 @@ def test_wrong_credentials_are_told_and_never_shown():
                 call()
             assert "canary" not in repr(told.value) + str(told.value)
     assert "canary" not in repr(wrong)
+
+
+def test_a_schema_is_asked_for_again_where_the_registry_cannot_answer(
+    registry, monkeypatch
+):
+    monkeypatch.setattr("arroyo_nb.schema_registry.RETRY_S", (0, 0))
+    url, known = registry
+    known.add('"int"')
+    client = RegistryClient(url)
+    known.failing = 3
+    with pytest.raises(Unreached, match=r"cannot answer now: 500 Error in the back"):
+        client.schema(1)
+    known.failing = 2
+    assert client.schema(1).text == '"int"'
+    known.failing = 1
+    with pytest.raises(Unreached, match="cannot answer now"):
+        client.latest("s")
 
 
 def test_an_address_with_a_password_is_not_shown():
