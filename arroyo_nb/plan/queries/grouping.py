@@ -199,7 +199,8 @@ def _over(
         for key in keys:
             if node == key.expression:
                 return _with_span(column(key.field), node)
-        if node in measures:
+        # A function that OVER follows may be written like an aggregate of the groups.
+        if aggregate_calls.is_aggregate(node) and node in measures:
             return _with_span(column(measures[node].field), node)
         if isinstance(node, exp.Column):
             raise _ungrouped(node)
