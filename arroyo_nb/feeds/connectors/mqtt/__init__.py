@@ -16,7 +16,7 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
-from arroyo_nb.feeds.connectors.mqtt._client import Broker, split_url
+from arroyo_nb.feeds.connectors.mqtt._client import Broker, check_tls, split_url
 from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
 from arroyo_nb.schema import TEXT, Schema
@@ -142,14 +142,15 @@ class Mqtt(ConnectorBase):
         url = str(spec.options["url"])
         if not REFERENCE.search(url):
             try:
-                split_url(url)
+                check_tls(split_url(url)[0], spec.options)
             except CatalogProblem as problem:
                 yield "url", problem
         topic = str(spec.options["topic"])
         if not REFERENCE.search(topic) and (why := topic_problem(topic, direction)):
             yield "topic", why
-        if ("tls.key" in spec.options) > ("tls.cert" in spec.options):
-            yield "tls.key", CatalogProblem("required option 'tls.cert' not set")
+        for name, needed in (("tls.key", "tls.cert"), ("password", "username")):
+            if name in spec.options and needed not in spec.options:
+                yield name, CatalogProblem(f"required option '{needed}' not set")
         yield from message_problems(spec, direction)
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
