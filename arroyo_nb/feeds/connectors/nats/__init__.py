@@ -288,9 +288,10 @@ def _servers(spec: TableSpec) -> Servers:
 
 
 def _connect(spec: TableSpec) -> Callable[[], Publisher]:
-    from arroyo_nb.feeds.connectors.nats._sink import NatsPublisher
+    from arroyo_nb.feeds.connectors.nats._sink import NatsPublisher, Target
 
-    return partial(NatsPublisher, _servers(spec), str(spec.options["subject"]))
+    target = Target(str(spec.options["subject"]))
+    return partial(NatsPublisher, _servers(spec), target)
 
 
 CONNECTOR = Nats()
