@@ -166,6 +166,7 @@ class Broker:
         """
         try:
             context = ssl.create_default_context(cafile=self.ca)
+            context.sslsocket_class = TlsSocket
             if self.certificate is not None:
                 context.load_cert_chain(self.certificate, self.key)
         except (OSError, ssl.SSLError) as problem:
@@ -217,6 +218,18 @@ def check_tls(scheme: str, options: Mapping[str, OptionValue]) -> None:
             f"'{given}' is set, and 'url' is not of an encrypted connection",
             hint="write mqtts://host:port",
         )
+
+
+class TlsSocket(ssl.SSLSocket):
+    """A socket that is closed where the handshake fails: the library leaves it open."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        """Agree on how the connection is encrypted."""
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            self.close()
+            raise
 
 
 class MqttClient:
