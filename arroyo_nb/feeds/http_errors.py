@@ -102,7 +102,7 @@ def _retry_after_s(value: str | None) -> float | None:
     """The seconds that a server asks to wait, as a number or as a date."""
     if value is None:
         return None
-    if value.strip().isdigit():
+    if value.strip().isdecimal():
         return min(float(value), LONGEST_WAIT_S)
     try:
         seconds = parsedate_to_datetime(value).timestamp() - time.time()

@@ -7,7 +7,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.connectors import Connector, TableSpec, decoding_options
-from arroyo_nb.feeds import ConnectionStatus, Feed, Message, ReadsFeed
+from arroyo_nb.feeds import (
+    ConnectionStatus,
+    Feed,
+    FeedEnded,
+    Message,
+    ReadsFeed,
+)
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import TIMESTAMP, arrow_schema
@@ -36,12 +42,12 @@ class FeedRecorder:
         Those options of the table that its format takes.
     """
 
-    bounded = False
     live = True
 
     def __init__(
         self, feed: Feed, spec: TableSpec, format_options: Mapping[str, OptionValue]
     ) -> None:
+        self.bounded = False
         self._feed = feed
         self._spec = spec
         self._options = format_options
@@ -59,6 +65,7 @@ class FeedRecorder:
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """What has come, as soon as something has; an empty chunk when nothing has.
+        They end when the server wants no other connection.
 
         Raises
         ------
@@ -77,11 +84,15 @@ class FeedRecorder:
         self._receiver = Receiver(self._feed, position, resumed=resumed)
         with self._receiver as receiver:
             while True:
-                messages = receiver.take(WAIT_S)
+                try:
+                    messages = receiver.take(WAIT_S)
+                except FeedEnded:
+                    self.bounded = True
+                    return
                 if not messages:
                     yield Chunk(empty, {"messages": number, "position": position})
                     continue
-                records = self._records(messages, number)
+                records, unknown = self._records(messages, number), decoder.unknown
                 number += len(messages)
                 position = messages[-1].position or position
                 decoded, bad_rows, bad = reader.split_bad(records, decoder)
@@ -92,7 +103,14 @@ class FeedRecorder:
                 sample = tuple(islice(bad, KEPT_BAD_ROWS))
                 rows = decoded.rename_columns(self._names)
                 yield Chunk(
-                    rows, {"messages": number, "position": position}, bad_rows, sample
+                    rows,
+                    {"messages": number, "position": position},
+                    bad_rows,
+                    sample,
+                    # What is acknowledged must be counted for good, too.
+                    quiet=bad_rows > 0,
+                    unknown_records=decoder.unknown - unknown,
+                    durable=True,
                 )
                 # Whoever asks for the next chunk has this one on disk.
                 receiver.acknowledge(position)

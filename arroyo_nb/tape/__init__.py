@@ -158,6 +158,9 @@ class Chunk:
         Whether it is a batch though it has no rows; else it is none.
     unknown_records
         How many records had fields that the schema of their reader does not know.
+    durable
+        Whether it must survive a power cut before the next one is asked for: its server
+        is then told that it need not keep the rows.
     """
 
     rows: pa.Table
@@ -166,6 +169,7 @@ class Chunk:
     bad: tuple[BadRow, ...] = field(default=())
     quiet: bool = False
     unknown_records: int = 0
+    durable: bool = False
 
     @property
     def empty(self) -> bool:
@@ -177,7 +181,8 @@ class Recorder(Protocol):
     """What turns one source into chunks."""
 
     bounded: bool
-    """Whether the stream ends by itself."""
+    """Whether the stream ends by itself; of a feed that has ended it becomes so with
+    its last chunk."""
     live: bool
     """Whether its rows come as time passes, whoever waits for them. Those of another
     recorder may be held back until they are a batch

@@ -1,14 +1,23 @@
 """Redirects, certificates and secrets, whoever sends the request."""
 
 from contextlib import ExitStack
+from functools import partial
 
 import httpx
 import pytest
-from feed_servers import HttpServer, feed_of, make_certificate, payloads, reply
+from feed_servers import (
+    HttpServer,
+    feed_of,
+    make_certificate,
+    payloads,
+    reply,
+    spec_of,
+)
 
-from arroyo_nb.connectors import TableSpec
+from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds.endpoint import Endpoint
+from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.schema import Schema
 
 SECRET = "Authorization: Bearer abcde, Cookie: id=rose, X-Api-Key: fghij"
@@ -122,6 +131,45 @@ def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_error():
         said = refusal(server.url, headers=SECRET)
     assert "bad token ****" in said
     assert "abcde" not in said
+
+
+def test_a_server_that_repeats_its_url_does_not_bring_a_variable_into_the_error(
+    monkeypatch,
+):
+    monkeypatch.setenv("HOOK", "T0001/klmnopqr?key=stuvw")
+    with HttpServer(lambda h: reply(h, 400, f"bad path {h.path}".encode())) as server:
+        options = {"endpoint": server.url + "/{{ HOOK }}", "format": "json"}
+        spec = TableSpec("t", Schema(), options).resolved()
+        endpoint = Endpoint.of(spec)
+        with new_client() as client, pytest.raises(RunProblem) as failed:
+            send(client, endpoint)
+    said = str(failed.value)
+    assert "bad path /****/****?key=****" in said
+    assert not [word for word in ("T0001", "klmnopqr", "stuvw") if word in said]
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("sse", "httpx"),
+        ("polling_http", "httpx"),
+        ("webhook", "httpx"),
+        ("websocket", "websockets"),
+    ],
+)
+def test_a_package_that_is_missing_is_named(name, package, monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda found: found != package or None
+    )
+    connector = CONNECTORS.get(name)
+    assert connector.info.python_packages == (package,)
+    spec = spec_of(connector, "http://host.example")
+    use = partial(connector.writer, state=tmp_path)
+    with pytest.raises(RunProblem) as failed:
+        (use if name == "webhook" else connector.recorder)(spec)
+    said = f"the table 'numbers' needs the package {package}"
+    assert failed.value.message == said
+    assert failed.value.hint == "pip install 'arroyo-nb[feeds]'"
 
 
 def test_an_endpoint_shows_no_secret(monkeypatch):

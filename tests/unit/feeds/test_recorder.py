@@ -1,5 +1,6 @@
 """Messages as chunks of a tape."""
 
+import os
 from contextlib import closing
 
 import pyarrow as pa
@@ -9,10 +10,12 @@ from fake_feeds import FakeConnection, FakeFeed, message
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.feeds import Message, receiver
+from arroyo_nb.feeds import FeedEnded, Message, receiver
 from arroyo_nb.feeds.recorder import FeedRecorder
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape import ARRIVAL
+from arroyo_nb.tape.format import Totals
+from arroyo_nb.tape.writer import write_chunk
 
 N = Field("n", BIGINT, nullable=False)
 
@@ -61,6 +64,15 @@ def test_an_empty_chunk_comes_soon_where_no_message_does():
     assert chunk.empty
     assert chunk.rows.column_names == ["n", ARRIVAL, "_timestamp"]
     assert chunk.position == {"messages": 0, "position": None}
+
+
+def test_a_feed_that_has_ended_is_a_stream_that_has():
+    feed = FakeFeed(FakeConnection([[message(1)], FeedEnded("that was all")]))
+    made = recorder(feed)
+    assert not made.bounded
+    found = list(made.chunks(None))
+    assert sum(chunk.rows.num_rows for chunk in found) == 1
+    assert made.bounded
 
 
 def test_a_message_is_acknowledged_when_its_chunk_is_on_disk():
@@ -137,3 +149,22 @@ def test_the_connection_is_told_while_it_records(monkeypatch):
     chunks(made, 2)
     assert made.connection_status.connections == 2
     assert made.connection_status.gaps == 1
+
+
+def test_a_chunk_whose_records_are_all_bad_is_written_so_that_they_stay_counted():
+    payload = Message(b"{", 1, {"n": 1})
+    feed = FakeFeed(FakeConnection([[payload]]))
+    (chunk,) = chunks(recorder(feed, bad_data="drop"), 1)
+    assert (chunk.rows.num_rows, chunk.dropped_rows) == (0, 1)
+    assert not chunk.empty
+
+
+def test_messages_are_on_the_disk_before_they_are_acknowledged(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "fsync", lambda number: asked.append(os.fstat(number)))
+    feed = FakeFeed(FakeConnection([[message(1)]]))
+    (chunk,) = chunks(recorder(feed), 1)
+    mark = write_chunk(tmp_path, 1, chunk, Totals())
+    file, folder = asked
+    assert file.st_size == mark.size_bytes
+    assert folder.st_ino == tmp_path.stat().st_ino
