@@ -385,6 +385,29 @@ def test_options_of_tls_are_told_where_a_variable_has_the_url(monkeypatch):
         recorder("mqtt", **options)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_broker_keeps_a_session_for_a_run_that_can_go_on(server, kept, eventually):
+    options = {"topic": "session/a", "qos": "AtLeastOnce"}
+    made = source(server, **options)
+    if not kept:
+        made.forget()
+    with Tape(made) as tape:
+        eventually(connected(tape))
+        broker.publish(server.port, numbers(1), "session/a")
+        eventually(lambda: tape.rows)
+    table = declared("mqtt", "source", url=url(server), **options)
+    client = tape.position["position"]["client"]
+
+    def has_session():
+        again = _client.MqttClient(
+            _client.Broker.of(table.spec), client, keeps_session=True
+        )
+        again.close(forget=True)
+        return again.has_session
+
+    assert has_session() is kept
+
+
 def test_a_recording_acknowledges_what_it_has(server, eventually):
     """A broker sends twenty messages, by default, before one is acknowledged."""
     options = {"url": url(server), "topic": "taped/a", "qos": "AtLeastOnce"}

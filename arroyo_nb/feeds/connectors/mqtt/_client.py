@@ -401,15 +401,26 @@ class MqttClient:
         if self._failure is not None:
             raise self._failure
 
-    def close(self) -> None:
-        """Disconnect."""
+    def close(self, *, forget: bool = False) -> None:
+        """Disconnect; ``forget``: the broker keeps no more messages, where MQTT 5 is
+        spoken."""
         self._closing = True
+        settings = self._forgotten() if forget and not self.is_old else {}
         with suppress(OSError, ValueError):
-            self.client.disconnect()
+            self.client.disconnect(**settings)
         # It waits until all is sent, which a broker that hangs does not take.
         stopping = threading.Thread(target=self.client.loop_stop, daemon=True)
         stopping.start()
         stopping.join(CLOSE_S)
+
+    @staticmethod
+    def _forgotten() -> dict[str, Any]:
+        from paho.mqtt.packettypes import PacketTypes
+        from paho.mqtt.properties import Properties
+
+        told = Properties(PacketTypes.DISCONNECT)  # type: ignore[no-untyped-call]
+        told.SessionExpiryInterval = 0
+        return {"properties": told}
 
     def _connected(
         self,

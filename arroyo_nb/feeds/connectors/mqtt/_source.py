@@ -94,6 +94,8 @@ class MqttConnection:
         As of :class:`MqttClient`.
     topic, qos
         What is subscribed to.
+    is_kept
+        Whether a run may go on where this one ends.
     unacknowledged
         What the broker may send again.
     arrivals
@@ -108,11 +110,13 @@ class MqttConnection:
         qos: int,
         *,
         is_old: bool,
+        is_kept: bool,
         unacknowledged: Unacknowledged,
         arrivals: EvenClock,
     ) -> None:
         self.lost_messages = 0
         self._client_id = client_id
+        self._is_kept = is_kept
         self._unacknowledged = unacknowledged
         self._changed = threading.Condition()
         self._arrivals = arrivals
@@ -135,7 +139,7 @@ class MqttConnection:
         try:
             self._client.await_subscription(lambda: self._is_full)
         except Exception:
-            self.close()
+            self._end(forget=False)
             raise
 
     def receive(self, timeout_s: float) -> Sequence[Message]:
@@ -173,11 +177,16 @@ class MqttConnection:
             self._acknowledge()
 
     def close(self) -> None:
-        """Disconnect; the broker keeps the session."""
+        """Disconnect; the broker keeps the session, if a run can go on with it: that
+        knows its client by the position of a message."""
+        goes_on = self._is_kept and self._unacknowledged.number > 0
+        self._end(forget=not goes_on)
+
+    def _end(self, *, forget: bool) -> None:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
-        self._client.close()
+        self._client.close(forget=forget)
 
     def _acknowledge(self) -> None:
         for mid in self._unacknowledged.take():
@@ -231,9 +240,14 @@ class MqttFeed:
         self._topic = topic
         self._qos = qos
         self._is_old = False
+        self._is_kept = True
         self._client_id: str | None = None
         self._unacknowledged = Unacknowledged(0)
         self._arrivals = EvenClock()
+
+    def forget(self) -> None:
+        """No run goes on (see :class:`arroyo_nb.feeds.Forgettable`)."""
+        self._is_kept = False
 
     def connect(self, position: Position | None) -> MqttConnection:
         """Connect as the client that has received up to a position.
@@ -263,6 +277,7 @@ class MqttFeed:
             self._topic,
             self._qos,
             is_old=self._is_old,
+            is_kept=self._is_kept,
             unacknowledged=self._unacknowledged,
             arrivals=self._arrivals,
         )
