@@ -22,6 +22,7 @@ from server_process import free_port, resident_bytes
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.feeds.connectors.mqtt import _client
+from arroyo_nb.feeds.peek import peek
 from arroyo_nb.feeds.recording import feed_records
 
 MQTT = CONNECTORS.get("mqtt")
@@ -503,6 +504,42 @@ def test_a_row_that_is_too_large_is_told(server, tmp_path):
         pytest.raises(DataProblem, match=said),
     ):
         sink.take(batch([b"x" * 2_000]), 0)
+
+
+def test_a_topic_can_be_looked_into(server):
+    sending = threading.Event()
+
+    def send():
+        while not sending.wait(0.05):
+            broker.publish(server.port, numbers(1), "peeked/a")
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        found = peek(
+            f"mqtt://127.0.0.1:{server.port}/peeked/#",
+            {},
+            check=lambda: None,
+            seconds=2,
+        )
+    finally:
+        sending.set()
+        sender.join()
+    assert found.options == {
+        "connector": "mqtt",
+        "url": url(server),
+        "topic": "peeked/#",
+    }
+    assert {message.payload for message in found.messages} == set(numbers(1))
+    for wrong, said in (
+        ("mqtt://127.0.0.1", "does not say which topic"),
+        ("mqtt://ann:pw@one/a", "has a login in it"),
+    ):
+        with pytest.raises(RunProblem, match=said) as refused:
+            peek(wrong, {}, check=lambda: None, seconds=1)
+        assert "pw" not in str(refused.value)
+    with pytest.raises(RunProblem, match="has no option 'headers'"):
+        peek("mqtt://one/a", {"headers": "A: b"}, check=lambda: None, seconds=1)
 
 
 @pytest.mark.long

@@ -20,6 +20,7 @@ from server_process import free_port, resident_bytes
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import DataProblem, RunProblem, Unreached
 from arroyo_nb.feeds.connectors.nats import _client
+from arroyo_nb.feeds.peek import peek
 
 NATS = CONNECTORS.get("nats")
 
@@ -567,6 +568,42 @@ def test_a_row_that_is_too_large_is_told(tmp_path):
             pytest.raises(DataProblem, match="a message of 2,000 bytes; NATS at"),
         ):
             sink.take(batch([b"x" * 2_000]), 0)
+
+
+def test_a_subject_can_be_looked_into(server):
+    sending = threading.Event()
+
+    def send():
+        while not sending.wait(0.05):
+            nats.publish_plain(server.port, "peeked.a", numbers(1))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        found = peek(
+            f"nats://127.0.0.1:{server.port}/peeked.*",
+            {},
+            check=lambda: None,
+            seconds=2,
+        )
+    finally:
+        sending.set()
+        sender.join()
+    assert found.options == {
+        "connector": "nats",
+        "servers": f"nats://127.0.0.1:{server.port}",
+        "subject": "peeked.*",
+    }
+    assert {message.payload for message in found.messages} == set(numbers(1))
+    for wrong, said in (
+        ("nats://127.0.0.1", "does not say which subject"),
+        ("nats://ann:pw@one/a", "has a login in it"),
+    ):
+        with pytest.raises(RunProblem, match=said) as refused:
+            peek(wrong, {}, check=lambda: None, seconds=1)
+        assert "pw" not in str(refused.value)
+    with pytest.raises(RunProblem, match="has no option 'headers'"):
+        peek("nats://one/a", {"headers": "A: b"}, check=lambda: None, seconds=1)
 
 
 @pytest.mark.long
