@@ -64,6 +64,20 @@ def test_what_is_posted_is_not_sent_on():
     assert "klmno" not in said
 
 
+def test_the_body_of_a_get_goes_to_no_other_server():
+    def answer(handler):
+        to = "/new" if handler.path == "/old" else f"{other.url}/x?key=klmno"
+        reply(handler, 302, Location=to)
+
+    with HttpServer(lambda h: reply(h, 200, b"1")) as other, HttpServer(answer) as one:
+        said = refusal(one.url + "/old", body="token=pqrst")
+    # On the same server it goes along.
+    assert [r.body for r in one.requests] == [b"token=pqrst"] * 2
+    assert not other.requests
+    assert f"redirects to {other.url}, and a body is sent to no other server" in said
+    assert "klmno" not in said
+
+
 @pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])
 @pytest.mark.parametrize("trusted", [False, True])
 def test_a_certificate_must_be_trusted_and_of_that_name(
