@@ -26,7 +26,7 @@ LONGEST_WAIT_S = 3600.0
 NO_CONTENT, NOT_MODIFIED = 204, 304
 """Good answers without a body."""
 
-_EXCERPT_BYTES = 2_000
+_EXCERPT_BYTES, _EXCERPT_S = 2_000, 3.0
 _UNAUTHORIZED = (401, 403, 407)
 _MISSING = (404, 410)
 _TRANSIENT = (408, 425, 429)
@@ -89,11 +89,11 @@ def answer_problem(
 
 
 def _excerpt(answer: httpx.Response) -> bytes:
-    """How a body begins."""
-    taken = b""
+    """How a body begins; of one that comes slowly, what has come in time."""
+    taken, until_s = b"", time.monotonic() + _EXCERPT_S
     for piece in answer.iter_bytes():
         taken += piece
-        if len(taken) >= _EXCERPT_BYTES:
+        if len(taken) >= _EXCERPT_BYTES or time.monotonic() > until_s:
             break
     return taken
 
@@ -102,7 +102,7 @@ def _retry_after_s(value: str | None) -> float | None:
     """The seconds that a server asks to wait, as a number or as a date."""
     if value is None:
         return None
-    if value.strip().isdigit():
+    if value.strip().isdecimal():
         return min(float(value), LONGEST_WAIT_S)
     try:
         seconds = parsedate_to_datetime(value).timestamp() - time.time()

@@ -4,10 +4,18 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
-from feed_servers import HttpServer, feed_of, make_certificate, payloads, reply
+from feed_servers import (
+    HttpServer,
+    drip,
+    feed_of,
+    make_certificate,
+    payloads,
+    reply,
+)
 
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.feeds import http_errors
 from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.schema import Schema
 
@@ -136,6 +144,15 @@ def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_error():
         said = refusal(server.url, headers=SECRET)
     assert "bad token ****" in said
     assert "abcde" not in said
+
+
+def test_of_an_error_that_comes_slowly_the_beginning_is_told(monkeypatch):
+    monkeypatch.setattr(http_errors, "_EXCERPT_S", 0.2)
+    with HttpServer(lambda h: drip(h, 400)) as server:
+        said = refusal(server.url)
+    assert "answers 400 Bad Request: xx" in said
+    # All of it would be longer than what is shown.
+    assert not said.endswith("\u2026")
 
 
 def test_an_endpoint_shows_no_secret(monkeypatch):
