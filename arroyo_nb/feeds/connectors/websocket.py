@@ -38,9 +38,9 @@ OPEN_S, CLOSE_S = 8.0, 0.5
 PING_S = 20.0
 """So often a server is asked whether it is there; it has as long to answer."""
 
-QUEUED_FRAMES = 32
-"""What the client receives and nobody has taken, at most; then the server waits. Each
-frame may be as large as a message."""
+QUEUED_FRAMES = 4
+"""What the client receives and nobody has taken, about; then the server waits. Each
+frame may be as large as a message, so together they take 64 MiB."""
 
 TAKEN_MESSAGES, TAKEN_BYTES = 5_000, 8 * 2**20
 """How much is taken at once, about."""
