@@ -48,6 +48,16 @@ def test_a_redirect_on_the_same_server_takes_the_headers_along():
         assert [r.path for r in server.requests] == ["/old", "/new"]
 
 
+@pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])
+def test_the_value_of_a_header_is_any_text(connector):
+    with HttpServer(lambda h: reply(h, 401)) as server:
+        url = server.url if connector != "websocket" else f"ws{server.url[4:]}"
+        with pytest.raises(RunProblem, match="refuses"):
+            payloads(feed_of(connector, url, headers="X-Key: \u00e4\u20ac"), 1)
+    sent = server.requests[0].headers["X-Key"]
+    assert sent.encode("latin-1").decode() == "\u00e4\u20ac"
+
+
 def test_no_header_of_the_table_goes_to_another_server():
     with ExitStack() as stack:
         other = stack.enter_context(HttpServer(lambda h: reply(h, 200, b"1")))

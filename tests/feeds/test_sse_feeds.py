@@ -22,6 +22,7 @@ from feed_servers import (
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import event_stream, receiver
+from arroyo_nb.feeds.connectors import sse
 from arroyo_nb.feeds.receiver import Receiver
 
 
@@ -96,6 +97,22 @@ def test_an_id_is_any_text_that_a_header_can_be(last_id, asked, eventually):
             assert received.connection_status.gaps == (asked is None)
     sent = server.requests[0].headers["Last-Event-ID"]
     assert (sent and sent.encode("latin-1").decode()) == asked
+
+
+def test_an_id_that_no_header_can_hold_is_none():
+    longest = "x" * sse.LONGEST_ID_BYTES
+    text = "".join(f"id: {one}\ndata: 1\n\n" for one in (longest, longest + "x"))
+    with HttpServer(stream(text.encode())) as server:
+        with Receiver(feed_of("sse", server.url), None, resumed=False) as received:
+            first, second = taken(received, 2)
+        assert (first.position, second.position) == ({"id": longest}, {"id": ""})
+        for message in (first, second):
+            feed = feed_of("sse", server.url)
+            with Receiver(feed, message.position, resumed=True) as received:
+                taken(received, 1)
+                assert received.connection_status.gaps == (message is second)
+    asked = [request.headers["Last-Event-ID"] for request in server.requests]
+    assert asked == [None, longest, None]
 
 
 def cut_off(events, each, *, identified=True):

@@ -44,6 +44,9 @@ _ASKS: Headers = (
 )
 _ID = "id"
 
+LONGEST_ID_BYTES = 8_000
+"""Servers take no longer headers: behind an event whose id is longer none can go on."""
+
 
 class EventFeed(Feed):
     """The events of one URL.
@@ -121,7 +124,7 @@ class EventFeed(Feed):
                         Message(
                             event.data,
                             arrived_us,
-                            None if event.last_id is None else {_ID: event.last_id},
+                            _position(event.last_id),
                         )
                         for event in events
                         if not self._events or event.name in self._events
@@ -220,6 +223,13 @@ class ServerSentEvents(UrlSource):
     def gives(self, endpoint: Endpoint) -> bool:
         """Whether a URL gives events."""
         return content_type(endpoint) == CONTENT_TYPE
+
+
+def _position(last_id: str | None) -> Position | None:
+    """Where a connection stands behind an event."""
+    if last_id is None:
+        return None
+    return {_ID: last_id if len(last_id.encode()) <= LONGEST_ID_BYTES else ""}
 
 
 def _names(text: OptionValue | None) -> frozenset[str]:

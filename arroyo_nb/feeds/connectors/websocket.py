@@ -153,7 +153,7 @@ def _opened(endpoint: Endpoint) -> Any:
 
     return connect(
         endpoint.url,
-        additional_headers=list(endpoint.headers),
+        additional_headers=[(name, _as_utf8(text)) for name, text in endpoint.headers],
         open_timeout=OPEN_S,
         close_timeout=CLOSE_S,
         ping_interval=PING_S,
@@ -163,6 +163,15 @@ def _opened(endpoint: Endpoint) -> Any:
         create_connection=Unredirected,
         logger=silent_logger(),
     )
+
+
+def _as_utf8(text: str) -> str:
+    """The value of a header that the client sends as UTF-8."""
+    from websockets.datastructures import Headers
+
+    # Newer ones send a byte for each character; older ones encode themselves.
+    is_byte_each = b"\xe4\r" in Headers(X="\xe4").serialize()
+    return text.encode().decode("iso-8859-1") if is_byte_each else text
 
 
 class AnsweredInHttp(Exception):
