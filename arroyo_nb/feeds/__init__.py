@@ -27,6 +27,7 @@ from typing import (
 )
 
 from arroyo_nb.connectors import READS_TAPE
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.tape import Position
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 READING = f"a thread receives messages onto a tape; {READS_TAPE}"
 """How Spark reads a feed, for EXPLAIN."""
+
+
+class FeedEnded(RunProblem):
+    """The server wants no other connection: no message will come any more."""
+
+    lasting = True
 
 
 class Message(NamedTuple):
@@ -87,6 +94,8 @@ class Connection(Protocol):
             When the connection is lost: another one is made, again and again.
         RunProblem
             When no other one will do better, such as a wrong password: the run fails.
+        FeedEnded
+            When the server says that this was all: the source ends.
         """
 
     def acknowledge(self, position: Position | None) -> None:
@@ -116,7 +125,7 @@ class Feed(Protocol):
 
         Raises
         ------
-        Unreached, RunProblem
+        Unreached, RunProblem, FeedEnded
             As of :meth:`Connection.receive`.
         """
 

@@ -7,7 +7,7 @@ own waits; while the buffer is full it reads nothing, and a server that can wait
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from arroyo_nb.feeds import Message
 
@@ -18,7 +18,7 @@ _JOIN_S = 0.5
 
 
 class BackgroundReader:
-    """The messages of an iterator that blocks.
+    """The messages of a generator that blocks.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class BackgroundReader:
         Gives them as they come; what it raises is raised by :meth:`take`, behind the
         messages before it. It is closed by the thread that reads it.
     interrupt
-        Lets an iterator that waits come to its end; another thread calls it.
+        Lets a generator that waits come to its end; another thread calls it.
     name
         Of the thread.
     """
 
     def __init__(
         self,
-        messages: Iterator[Sequence[Message]],
+        messages: Generator[Sequence[Message]],
         interrupt: Callable[[], None],
         name: str,
     ) -> None:
@@ -84,8 +84,8 @@ class BackgroundReader:
                 self._failure = problem
                 self._changed.notify_all()
         finally:
-            # A generator is closed by its own thread: it holds the connection.
-            getattr(self._messages, "close", lambda: None)()
+            # By its own thread: it holds the connection.
+            self._messages.close()
 
     def _put(self, messages: Sequence[Message]) -> bool:
         """Add what has come, once there is room; False when nobody wants it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem, Unreached
@@ -61,9 +61,22 @@ class Endpoint:
         return cls(spec.name, shown, url, parsed)
 
     def clean(self, text: str) -> str:
-        """A text of the server, on one line and without the values of headers."""
-        words = " ".join(hide_values(text, self.headers).split())
+        """A text of the server, on one line, and without what it was sent: the values
+        of headers, and the parts of a URL of which a variable is a part."""
+        hidden = hide_values(text, (*self.headers, *self._url_values()))
+        words = " ".join(hidden.split())
         return words if len(words) <= _EXCERPT_CHARS else words[:_EXCERPT_CHARS] + "…"
+
+    def _url_values(self) -> Iterator[tuple[str, str]]:
+        parts = urlsplit(self.url)
+        yield "password", parts.password or ""
+        if "{{" in self.shown:
+            # As the URL has them, and as they are meant.
+            yield from parse_qsl(parts.query)
+            yield from (
+                ("query", one.partition("=")[2]) for one in parts.query.split("&")
+            )
+            yield from (("path", one) for one in parts.path.split("/"))
 
     def unreached(self, why: str, hint: str | None = None) -> Unreached:
         """The error for a server that may be there soon."""

@@ -14,6 +14,9 @@ CONTENT_TYPE = "text/event-stream"
 LARGEST_EVENT_BYTES = 64 * 2**20
 """What comes without an empty line is not kept beyond this."""
 
+_RETRY_DIGITS = 12
+"""A longer number of milliseconds is no wait."""
+
 _BOM = b"\xef\xbb\xbf"
 _END = b"\n\n"
 
@@ -95,7 +98,7 @@ class EventParser:
                 name = value.decode("utf-8", "replace")
             elif field == b"id" and b"\0" not in value:
                 self._last_id = value.decode("utf-8", "replace")
-            elif field == b"retry" and value.isdigit():
+            elif field == b"retry" and value.isdigit() and len(value) < _RETRY_DIGITS:
                 self.retry_s = int(value) / 1000
         return (
             Event(name or "message", b"\n".join(data), self._last_id) if data else None

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.connectors import Connector, TableSpec, decoding_options
-from arroyo_nb.feeds import ConnectionStatus, Feed, Message, ReadsFeed
+from arroyo_nb.feeds import ConnectionStatus, Feed, FeedEnded, Message, ReadsFeed
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import TIMESTAMP, arrow_schema
@@ -36,12 +36,12 @@ class FeedRecorder:
         Those options of the table that its format takes.
     """
 
-    bounded = False
     live = True
 
     def __init__(
         self, feed: Feed, spec: TableSpec, format_options: Mapping[str, OptionValue]
     ) -> None:
+        self.bounded = False
         self._feed = feed
         self._spec = spec
         self._options = format_options
@@ -59,6 +59,7 @@ class FeedRecorder:
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """What has come, as soon as something has; an empty chunk when nothing has.
+        They end when the server wants no other connection.
 
         Raises
         ------
@@ -77,7 +78,11 @@ class FeedRecorder:
         self._receiver = Receiver(self._feed, position, resumed=resumed)
         with self._receiver as receiver:
             while True:
-                messages = receiver.take(WAIT_S)
+                try:
+                    messages = receiver.take(WAIT_S)
+                except FeedEnded:
+                    self.bounded = True
+                    return
                 if not messages:
                     yield Chunk(empty, {"messages": number, "position": position})
                     continue

@@ -177,7 +177,8 @@ class Recorder(Protocol):
     """What turns one source into chunks."""
 
     bounded: bool
-    """Whether the stream ends by itself."""
+    """Whether the stream ends by itself; of a feed that has ended it becomes so with
+    its last chunk."""
     live: bool
     """Whether its rows come as time passes, whoever waits for them. Those of another
     recorder may be held back until they are a batch

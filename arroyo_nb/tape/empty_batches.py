@@ -49,3 +49,5 @@ class Quiet:
                 place = {**place, "last_us": arrivals["max"], "played": False}
             place = {**place, "of": chunk.position}
             yield replace(chunk, position=place)
+        # A feed may have ended: its server says so.
+        self.bounded = self._recorder.bounded

@@ -145,3 +145,5 @@ class FittedRecorder:
                 seen = columns_seen(columns)
                 self.fit += Fit(chunk.rows.num_rows, seen, chunk.unknown_records)
             yield chunk
+        # A feed may have ended: its server says so.
+        self.bounded = self._recorder.bounded

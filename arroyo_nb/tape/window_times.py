@@ -58,6 +58,8 @@ class WindowTimes:
         """
         for chunk in self._recorder.chunks(after):
             yield self._checked(chunk)
+        # A feed may have ended: its server says so.
+        self.bounded = self._recorder.bounded
 
     def _checked(self, chunk: Chunk) -> Chunk:
         import pyarrow as pa

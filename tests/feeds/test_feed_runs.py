@@ -62,6 +62,29 @@ def test_events_are_rows_each_once_over_cuts_and_the_panel_says_so(session, even
     assert len(server.requests) == 5
 
 
+def test_a_run_is_finished_when_the_server_ends_its_stream(session):
+    served = iter([True])
+
+    def answer(handler):
+        if not next(served, False):
+            return reply(handler, 204)
+        begin_events(handler)
+        for n in range(1, 21):
+            handler.wfile.write(b'id: %d\ndata: {"n": %d}\n\n' % (n, n))
+        return None
+
+    with HttpServer(answer) as server:
+        run = session.run(
+            f"""CREATE TABLE numbers (n BIGINT NOT NULL) WITH (connector = 'sse',
+              endpoint = '{server.url}', format = 'json');
+            SELECT tumble(INTERVAL '1 day') AS day, count(*) AS n FROM numbers
+            GROUP BY day"""
+        )
+        assert run.wait(60)
+    assert run.state is RunState.FINISHED
+    assert sum(numbers(run)) == 20
+
+
 def test_a_run_that_is_resumed_goes_on_behind_its_last_event(
     session, tmp_path, eventually
 ):

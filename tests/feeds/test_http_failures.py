@@ -17,6 +17,7 @@ from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import http_errors
 from arroyo_nb.feeds.endpoint import Endpoint
+from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.schema import Schema
 
 SECRET = "Authorization: Bearer abcde, Cookie: id=rose, X-Api-Key: fghij"
@@ -163,6 +164,21 @@ def test_of_an_error_that_comes_slowly_the_beginning_is_told(monkeypatch):
     assert "answers 400 Bad Request: xx" in said
     # All of it would be longer than what is shown.
     assert not said.endswith("\u2026")
+
+
+def test_a_server_that_repeats_its_url_does_not_bring_a_variable_into_the_error(
+    monkeypatch,
+):
+    monkeypatch.setenv("HOOK", "T0001/klmnopqr?key=stuvw")
+    with HttpServer(lambda h: reply(h, 400, f"bad path {h.path}".encode())) as server:
+        options = {"endpoint": server.url + "/{{ HOOK }}", "format": "json"}
+        spec = TableSpec("t", Schema(), options).resolved()
+        endpoint = Endpoint.of(spec)
+        with new_client() as client, pytest.raises(RunProblem) as failed:
+            send(client, endpoint)
+    said = str(failed.value)
+    assert "bad path /****/****?key=****" in said
+    assert not [word for word in ("T0001", "klmnopqr", "stuvw") if word in said]
 
 
 def test_an_endpoint_shows_no_secret(monkeypatch):

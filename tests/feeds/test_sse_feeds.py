@@ -21,7 +21,7 @@ from feed_servers import (
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.feeds import event_stream, receiver
+from arroyo_nb.feeds import FeedEnded, event_stream, receiver
 from arroyo_nb.feeds.connectors import sse
 from arroyo_nb.feeds.receiver import Receiver
 
@@ -281,7 +281,7 @@ def failure(server_url, **options):
         (403, RunProblem, r"refuses the request \(403 Forbidden\)"),
         (404, RunProblem, r"has nothing there \(404 Not Found\)"),
         (400, RunProblem, "answers 400 Bad Request: no such thing"),
-        (204, RunProblem, r"has ended its stream \(204\)"),
+        (204, FeedEnded, r"has ended its stream \(204\)"),
         (408, Unreached, "answers 408"),
         (429, Unreached, "answers 429"),
         (500, Unreached, "answers 500"),
@@ -297,9 +297,19 @@ def test_an_answer_that_is_no_stream_says_what_is_wrong(status, kind, says):
     assert re.search(says, failed.message), failed.message
 
 
-def test_a_server_may_say_when_to_come_again():
-    with HttpServer(lambda handler: reply(handler, 503, Retry_After="7")) as server:
-        assert failure(server.url).retry_after_s == 7
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("7", 7),
+        ("9" * 30, 3600),
+        ("\u00b2", None),
+        ("soon", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
+    ],
+)
+def test_a_server_may_say_when_to_come_again(said, seconds):
+    with HttpServer(lambda handler: reply(handler, 503, Retry_After=said)) as server:
+        assert failure(server.url).retry_after_s == seconds
 
 
 def test_an_answer_of_another_type_is_refused():

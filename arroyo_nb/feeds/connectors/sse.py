@@ -7,13 +7,13 @@ are missing. An event that a cut has left half is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import ConnectorInfo, Direction, TableSpec
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.feeds import READING, Connection, Feed, Message
+from arroyo_nb.feeds import READING, Connection, Feed, FeedEnded, Message
 from arroyo_nb.feeds.answer_socket import end_reading, probe_silence
 from arroyo_nb.feeds.background_reader import BackgroundReader
 from arroyo_nb.feeds.client_logs import unlogged
@@ -25,7 +25,7 @@ from arroyo_nb.feeds.event_stream import (
 )
 from arroyo_nb.feeds.headers import HEADERS, Headers, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
-from arroyo_nb.feeds.http_errors import NO_CONTENT, http_failures
+from arroyo_nb.feeds.http_errors import LONGEST_WAIT_S, NO_CONTENT, http_failures
 from arroyo_nb.feeds.url_source import UrlSource, content_type
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
@@ -91,11 +91,9 @@ class EventFeed(Feed):
     def _check(self, answer: httpx.Response) -> None:
         """Refuse what is no stream of events."""
         if answer.status_code == NO_CONTENT:
-            ended = self._endpoint.refused(
-                "has ended its stream (204): it wants no other connection"
+            raise FeedEnded(
+                self._endpoint.refused("has ended its stream (204)").message
             )
-            ended.lasting = True
-            raise ended
         found = answer.headers.get("content-type", "nothing").partition(";")[0]
         if found.strip().lower() != CONTENT_TYPE:
             raise self._endpoint.refused(
@@ -111,7 +109,7 @@ class EventFeed(Feed):
 
     def messages(
         self, answer: httpx.Response, last_id: str
-    ) -> Iterator[Sequence[Message]]:
+    ) -> Generator[Sequence[Message]]:
         """The events of an answer, as they come; it is closed at its end."""
         parser, endpoint = EventParser(last_id or None), self._endpoint
         try:
@@ -119,7 +117,8 @@ class EventFeed(Feed):
                 for data in answer.iter_bytes():
                     arrived_us = self._arrivals.now_us()
                     events = parser.parse(data)
-                    self.retry_s = parser.retry_s or self.retry_s
+                    if parser.retry_s is not None:
+                        self.retry_s = min(parser.retry_s, LONGEST_WAIT_S)
                     yield [
                         Message(
                             event.data,

@@ -45,7 +45,7 @@ frame may be as large as a message, so together they take 64 MiB."""
 TAKEN_MESSAGES, TAKEN_BYTES = 5_000, 8 * 2**20
 """How much is taken at once, about."""
 
-_NORMAL, _TOO_BIG = 1000, 1009
+_NORMAL, _TOO_BIG, _INTERNAL = 1000, 1009, 1011
 _REDIRECTS = range(300, 400)
 _NUMBERED = re.compile(r"subscription_messages\.(\d+)")
 
@@ -244,8 +244,10 @@ def _closed(endpoint: Endpoint, problem: Any) -> RunProblem:
         if problem.sent.code == _TOO_BIG:
             size = f"{LARGEST_MESSAGE_BYTES // 2**20} MiB"
             return endpoint.refused(f"sends a message of more than {size}")
-        why = endpoint.clean(problem.sent.reason)
-        return endpoint.unreached(f"was left: {why or 'it broke the protocol'}")
+        if problem.sent.code == _INTERNAL:
+            return endpoint.unreached(f"did not answer a ping in {PING_S:g} s")
+        why = endpoint.clean(problem.sent.reason) or "unknown"
+        return endpoint.unreached(f"broke the protocol: {why}")
     if problem.rcvd is None:
         return endpoint.unreached("has broken off the connection")
     code, why = problem.rcvd.code, endpoint.clean(problem.rcvd.reason)

@@ -223,6 +223,8 @@ class GeneratedTimes:
         for are NULL here; Spark computes, and judges, them itself."""
         for chunk in self._recorder.chunks(after):
             yield replace(chunk, rows=self._stamped(chunk.rows))
+        # A feed may have ended: its server says so.
+        self.bounded = self._recorder.bounded
 
     def _stamped(self, rows: pa.Table) -> pa.Table:
         import pyarrow as pa

@@ -56,7 +56,12 @@ def test_the_last_id_of_a_connection_before_holds_on():
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [(b"retry: 1500\n\n", 1.5), (b"retry: soon\n\n", None), (b"retry: -1\n\n", None)],
+    [
+        (b"retry: 1500\n\n", 1.5),
+        (b"retry: soon\n\n", None),
+        (b"retry: -1\n\n", None),
+        (b"retry: " + b"9" * 5000 + b"\n\n", None),
+    ],
 )
 def test_the_wait_that_a_server_asks_for_is_whole_milliseconds(text, seconds):
     parser = EventParser()

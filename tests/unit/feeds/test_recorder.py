@@ -9,7 +9,7 @@ from fake_feeds import FakeConnection, FakeFeed, message
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.feeds import Message, receiver
+from arroyo_nb.feeds import FeedEnded, Message, receiver
 from arroyo_nb.feeds.recorder import FeedRecorder
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape import ARRIVAL
@@ -61,6 +61,15 @@ def test_an_empty_chunk_comes_soon_where_no_message_does():
     assert chunk.empty
     assert chunk.rows.column_names == ["n", ARRIVAL, "_timestamp"]
     assert chunk.position == {"messages": 0, "position": None}
+
+
+def test_a_feed_that_has_ended_is_a_stream_that_has():
+    feed = FakeFeed(FakeConnection([[message(1)], FeedEnded("that was all")]))
+    made = recorder(feed)
+    assert not made.bounded
+    found = list(made.chunks(None))
+    assert sum(chunk.rows.num_rows for chunk in found) == 1
+    assert made.bounded
 
 
 def test_a_message_is_acknowledged_when_its_chunk_is_on_disk():
