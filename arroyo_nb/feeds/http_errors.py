@@ -120,6 +120,8 @@ def http_failures(endpoint: Endpoint) -> Iterator[None]:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as problem:
         raise _problem(endpoint, problem) from problem
+    except UnicodeError as problem:  # of a host whose name no server can have
+        raise _no_url(endpoint) from problem
 
 
 def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
@@ -137,10 +139,14 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case httpx.RemoteProtocolError() if _was_cut(problem):
             return endpoint.unreached("has closed the connection")
         case httpx.InvalidURL() | httpx.UnsupportedProtocol():
-            return endpoint.refused("is not at a URL of HTTP", hint="check 'endpoint'")
+            return _no_url(endpoint)
         case _:
             why = endpoint.clean(reason(problem))
             return endpoint.refused(f"does not answer as HTTP says: {why}")
+
+
+def _no_url(endpoint: Endpoint) -> RunProblem:
+    return endpoint.refused("is not at a URL of HTTP", hint="check 'endpoint'")
 
 
 def _was_cut(problem: Exception) -> bool:

@@ -97,6 +97,22 @@ def test_the_body_of_a_get_goes_to_no_other_server():
     assert "klmno" not in said
 
 
+@pytest.mark.parametrize(
+    ("connector", "url"),
+    [
+        ("websocket", "ws://[bad"),
+        ("websocket", "ws://127.0.0.1:99999/"),
+        ("websocket", f"ws://{'a' * 70}.example"),
+        ("polling_http", "http://127.0.0.1:x/"),
+        ("sse", f"http://{'a' * 70}.example"),
+    ],
+)
+def test_what_a_variable_has_may_be_no_url(connector, url):
+    with pytest.raises(RunProblem, match="is not at a URL of") as failed:
+        payloads(feed_of(connector, url), 1)
+    assert failed.value.hint == "check 'endpoint'"
+
+
 @pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])
 @pytest.mark.parametrize("trusted", [False, True])
 def test_a_certificate_must_be_trusted_and_of_that_name(

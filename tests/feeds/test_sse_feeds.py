@@ -312,6 +312,13 @@ def test_a_server_may_say_when_to_come_again(said, seconds):
         assert failure(server.url).retry_after_s == seconds
 
 
+def test_a_server_may_ask_for_no_more_than_an_hour_before_the_next_connection():
+    with HttpServer(stream(b"retry: 86400000\ndata: 1\n\n")) as server:
+        feed = feed_of("sse", server.url)
+        payloads(feed, 1)
+    assert feed.retry_s == 3600
+
+
 def test_an_answer_of_another_type_is_refused():
     def answer(handler):
         reply(handler, 200, b"<html>", Content_Type="text/html")

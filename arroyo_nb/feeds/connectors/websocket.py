@@ -72,8 +72,15 @@ class WebSocketFeed(Feed):
     def connect(self, position: Position | None) -> Connection:  # noqa: ARG002
         """Connect, and subscribe."""
         with ExitStack() as undo, websocket_failures(self._endpoint):
+            try:
+                opened = _opened(self._endpoint)
+            except OSError:  # that of a certificate is a ValueError, too
+                raise
+            except ValueError as problem:
+                # Of the port, or of the name of the host: a variable may have any.
+                raise _no_url(self._endpoint) from problem
             # As a context, which closes it in good order.
-            connection = undo.enter_context(_opened(self._endpoint))
+            connection = undo.enter_context(opened)
             for text in self._subscriptions:
                 connection.send(text)
             return WebSocketConnection(
@@ -228,7 +235,7 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case TimeoutError():
             return endpoint.unreached(f"did not answer in {OPEN_S:g} s")
         case exceptions.InvalidURI():
-            return endpoint.refused("is not at a URL of WebSockets")
+            return _no_url(endpoint)
         case exceptions.InvalidMessage() if isinstance(problem.__cause__, EOFError):
             return endpoint.unreached("has closed the connection")
         case OSError() | exceptions.ProxyError():
@@ -236,6 +243,10 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case _:
             why = endpoint.clean(str(problem).rstrip("."))
             return endpoint.refused(f"does not speak the WebSocket protocol: {why}")
+
+
+def _no_url(endpoint: Endpoint) -> RunProblem:
+    return endpoint.refused("is not at a URL of WebSockets", hint="check 'endpoint'")
 
 
 def _closed(endpoint: Endpoint, problem: Any) -> RunProblem:
