@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.feeds import ReadsFeed
+from arroyo_nb.feeds import OwnCopies, ReadsFeed
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.tape.records import ArrivedRecord, TapeRecord, Unreadable
 
@@ -58,3 +58,6 @@ def feed_records(table: ConnectorTable) -> Iterator[ArrivedRecord]:
                 record = TapeRecord(0, number, at_ms, None, message.payload)
                 number += 1
                 yield ArrivedRecord(record, arrived_us)
+            # Messages of a queue that others read too are to stay there.
+            if messages and isinstance(feed, OwnCopies) and feed.own_copies:
+                receiver.acknowledge(messages[-1].position)
