@@ -95,7 +95,7 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
-	@$(SETUP) browser,job,redis,kafka,feeds,avro,protobuf,dev,docs
+	@$(SETUP) browser,job,redis,kafka,feeds,protobuf,dev,docs
 	@touch $@ $(VENV)/.user
 
 clean:

@@ -88,6 +88,15 @@ def write_checked(path: Path, value: dict[str, Any]) -> None:
         raise
 
 
+def sync(path: Path) -> None:
+    """Have the disk take what was written to a file, or the names in a folder."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
 def _check_sum(value: Any) -> str:
     # Through JSON: keys that were numbers are text when they are read.
     text = json.dumps(json.loads(json.dumps(value)), sort_keys=True)

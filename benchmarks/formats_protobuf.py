@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec, reader_options
+from arroyo_nb.connectors import CONNECTORS, TableSpec, decoding_options
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.protobuf.encode import RowEncoder
 from arroyo_nb.formats.protobuf.source import read_schema
@@ -122,7 +122,7 @@ def decoded(records: DataFrame) -> DataFrame:
         "protobuf",
         SCHEMA,
         spark_arrow_schema(SCHEMA),
-        reader_options(CONNECTORS.get("kafka"), spec),
+        decoding_options(CONNECTORS.get("kafka"), spec),
         None,
         (),
         {},

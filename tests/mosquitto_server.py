@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import subprocess
 import threading
@@ -11,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from paho.mqtt.client import CallbackAPIVersion, Client, MQTTMessage, MQTTv5
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 from server_process import ServerProcess, free_port, program
 
 DURABLE = ("persistence true", "max_queued_messages 0", "autosave_interval 3600")
@@ -40,15 +43,17 @@ def mosquitto(
 
 
 @contextmanager
-def client(port: int, **login: str) -> Iterator[Client]:
-    """A client of a test, connected."""
-    made = Client(CallbackAPIVersion.VERSION2, protocol=MQTTv5)
+def client(port: int) -> Iterator[Client]:
+    """A client of a test, connected; one that is away for a while misses nothing."""
+    name = f"test-{secrets.token_hex(4)}"
+    made = Client(CallbackAPIVersion.VERSION2, client_id=name, protocol=MQTTv5)
     made.max_inflight_messages_set(20)
-    if login:
-        made.username_pw_set(**login)
+    made.reconnect_delay_set(1, 1)
     connected = threading.Event()
     made.on_connect = lambda *_: connected.set()
-    made.connect("127.0.0.1", port)
+    kept = Properties(PacketTypes.CONNECT)
+    kept.SessionExpiryInterval = 3_600
+    made.connect("127.0.0.1", port, clean_start=False, properties=kept)
     made.loop_start()
     try:
         assert connected.wait(10)

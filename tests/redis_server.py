@@ -60,6 +60,11 @@ class Server:
             else:
                 return
 
+    def kill(self) -> None:
+        """End it at once; harmless twice."""
+        self._process.kill()
+        self.end()
+
     def end(self) -> None:
         """End it; harmless twice."""
         self.client.close()

@@ -46,12 +46,15 @@ class Registry:
     ----------
     asked
         The method and the path of every request.
+    failing
+        So many requests more are answered with an error of the server's own.
     login
         Who may ask: a key and a secret; None: everybody.
     """
 
     def __init__(self, login: tuple[str, str] | None = None) -> None:
         self.login = login
+        self.failing = 0
         self.asked: list[tuple[str, str]] = []
         self.schemas: list[dict] = []
         self.subjects: dict[str, list[int]] = {}
@@ -63,6 +66,9 @@ class Registry:
         parts = [unquote(part) for part in found.path.strip("/").split("/")]
         with self._lock:
             self.asked.append((method, found.path))
+            if self.failing:
+                self.failing -= 1
+                raise Answer.error(50001, "Error in the backend data store")
             match method, parts:
                 case "GET", ["subjects"]:
                     return sorted(self.subjects)

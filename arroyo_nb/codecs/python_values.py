@@ -58,7 +58,8 @@ _LAST = np.datetime64("9999-12-31T23:59:59.999999", "us")
 
 
 def arrow_values(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """Python values as an array of a type; no digit and no part of one is lost.
+    """Python values as an array of a type; no part of one is lost, and of decimals no
+    digit that a DECIMAL(38, 18), or the type, can hold.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def arrow_values(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     for given in set(map(type, values)):
         _check_type(given, type_)
     if pa.types.is_decimal(type_):
-        values = [_rounded(value) for value in values]
+        values = [_rounded(value, type_) for value in values]
     elif pa.types.is_struct(type_) or pa.types.is_list(type_):
         values = [_plain(value, type_) for value in values]
     return pa.array(values, type=type_)
@@ -104,11 +105,13 @@ def _naive(value: Any) -> Any:
     return value
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: Any, type_: pa.DataType) -> Any:
+    """A decimal with no more digits than its type holds, or one without a type."""
     if isinstance(value, Decimal) and value.is_finite():
         digits = value.as_tuple().exponent
-        if isinstance(digits, int) and -digits > DECIMALS:
-            return value.quantize(Decimal(1).scaleb(-DECIMALS), context=_DIGITS)
+        most = max(DECIMALS, getattr(type_, "scale", 0))
+        if isinstance(digits, int) and -digits > most:
+            return value.quantize(Decimal(1).scaleb(-most), context=_DIGITS)
     return value
 
 
@@ -121,7 +124,7 @@ def _plain(value: Any, type_: pa.DataType) -> Any:
     if pa.types.is_struct(type_):
         return {f.name: _plain(_part(value, f.name), f.type) for f in type_}
     _check_type(type(value), type_)
-    return _rounded(_naive(value))
+    return _rounded(_naive(value), type_)
 
 
 def _part(value: Any, name: str) -> Any:

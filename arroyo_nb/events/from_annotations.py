@@ -173,6 +173,13 @@ class _Reader:
     def _choice(self, classes: Sequence[Any], place: str) -> Shape:
         if not all(map(is_annotated, classes)):
             raise self._unknown(" | ".join(map(_written, classes)), place)
+        names = [cls.__name__.lower() for cls in classes]
+        if len({*names}) < len(names):
+            raise CatalogProblem(
+                f"{place} has two classes whose fields would both be "
+                f"'{max(names, key=names.count)}'",
+                hint="give one of the classes another name",
+            )
         return Choice(
             tuple((cls, cls.__name__.lower(), self.record(cls)) for cls in classes)
         )

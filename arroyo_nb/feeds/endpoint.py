@@ -48,10 +48,8 @@ class Endpoint:
         Raises
         ------
         RunProblem
-            When the package that sends requests is missing, or a variable makes the
-            headers or the URL wrong.
+            When a variable makes the headers wrong.
         """
-        require_package(spec.name, "httpx")
         headers = str(spec.options.get("headers", ""))
         try:
             parsed = parse_headers(headers)

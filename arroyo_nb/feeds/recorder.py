@@ -97,7 +97,13 @@ class FeedRecorder:
                 sample = tuple(islice(bad, KEPT_BAD_ROWS))
                 rows = decoded.rename_columns(self._names)
                 yield Chunk(
-                    rows, {"messages": number, "position": position}, bad_rows, sample
+                    rows,
+                    {"messages": number, "position": position},
+                    bad_rows,
+                    sample,
+                    # What is acknowledged must be counted for good, too.
+                    quiet=bad_rows > 0,
+                    durable=True,
                 )
                 # Whoever asks for the next chunk has this one on disk.
                 receiver.acknowledge(position)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.feeds import OwnCopies, ReadsFeed
+from arroyo_nb.feeds import FeedEnded, OwnCopies, ReadsFeed
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.tape.records import ArrivedRecord, TapeRecord, Unreadable
 
@@ -23,7 +23,8 @@ def feed_table(tables: Catalog | None, name: str) -> ConnectorTable | None:
 
 
 def feed_records(table: ConnectorTable) -> Iterator[ArrivedRecord]:
-    """The messages of a feed as records of one partition, without end.
+    """The messages of a feed as records of one partition, until
+    its server ends it.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ def feed_records(table: ConnectorTable) -> Iterator[ArrivedRecord]:
         while True:
             try:
                 messages = receiver.take(WAIT_S)
+            except FeedEnded:
+                return
             except RunProblem as problem:
                 if not number:
                     raise

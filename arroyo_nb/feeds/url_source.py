@@ -9,7 +9,11 @@ from dataclasses import replace
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.feeds import Feed, PeekedFeed
-from arroyo_nb.feeds.endpoint import Endpoint, endpoint_problems
+from arroyo_nb.feeds.endpoint import (
+    Endpoint,
+    endpoint_problems,
+    require_package,
+)
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.recorder import feed_recorder
 from arroyo_nb.schema import Schema
@@ -78,6 +82,8 @@ class UrlSource(SourceOnly):
 
     def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
         """What a URL gives (see :class:`arroyo_nb.feeds.Peekable`)."""
+        for package in self.info.python_packages:
+            require_package("", package)
         table = {"endpoint": url, **options}
         defaults = {
             option.name: option.default

@@ -149,6 +149,8 @@ class Format(Protocol):
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
+    python_packages: tuple[str, ...]
+    """The distributions that it needs beside those of this package."""
     refused_by_arroyo: str
     """What Arroyo says of it in a CREATE TABLE; empty: it takes it."""
     content_type: str
@@ -197,6 +199,7 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    python_packages: tuple[str, ...] = ()
     refused_by_arroyo = ""
     encoded_in_python = False
     content_type = "application/octet-stream"
@@ -223,6 +226,13 @@ class FormatBase:
         options: Mapping[str, OptionValue],  # noqa: ARG002
     ) -> tuple[str, str] | None:
         """None: a record has any columns."""
+        return None
+
+    def columns(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Schema | None:
+        """None: a source declares its columns."""
         return None
 
     def payload_option_problems(
@@ -309,6 +319,16 @@ class PayloadFormat(Format, Protocol):
     """Options that only records that come each by itself have."""
     encoded_in_python: bool
     """Whether :meth:`encoded` hands rows to Python workers."""
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:
+        """The columns of a source that declares none, as its options say them; None:
+        they do not.
+
+        Raises
+        ------
+        CatalogProblem
+            When what they say makes no sense.
+        """
 
     def payload_option_problems(
         self, options: Mapping[str, OptionValue]
@@ -525,15 +545,33 @@ def schema_paths(options: Mapping[str, OptionValue]) -> list[tuple[str, Path]]:
     return [*FORMATS.get(name).paths(options)] if name in FORMATS.names else []
 
 
+def format_columns(options: Mapping[str, OptionValue]) -> Schema | None:
+    """The columns that the format of messages gives a source which declares none; None:
+    it gives none.
+
+    Raises
+    ------
+    CatalogProblem
+        When an option that says them makes no sense.
+    """
+    format_ = _message_format(options)
+    return None if format_ is None else format_.columns(options)
+
+
 def reading_problems(
     options: Mapping[str, OptionValue],
 ) -> Iterable[tuple[str, ArroyoError]]:
     """What a source of messages with these options lacks, each with the option that
     needs it."""
+    format_ = _message_format(options)
+    return () if format_ is None else format_.reading_problems(options)
+
+
+def _message_format(options: Mapping[str, OptionValue]) -> PayloadFormat | None:
     name = str(options.get("format", ""))
     if name not in FORMATS.names or Framing.MESSAGES not in FORMATS.get(name).framings:
-        return ()
-    return payload_format(name).reading_problems(options)
+        return None
+    return payload_format(name)
 
 
 def payload_format(name: str) -> PayloadFormat:

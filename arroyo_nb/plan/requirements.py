@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, ConnectorInfo, only_in_arroyo
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.formats import FORMATS, Format
 from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
 from arroyo_nb.plan.tree import walk
 
 if TYPE_CHECKING:
+    from arroyo_nb.catalog import ConnectorTable, LookupTable
     from arroyo_nb.plan import Plan
 
 
 def python_packages(plan: Plan) -> tuple[str, ...]:
-    """The distributions that the connectors of a plan need, sorted."""
-    infos = _connectors(plan.sinks)
-    return tuple(sorted({name for info in infos for name in info.python_packages}))
+    """The distributions that the connectors and formats of a plan need, sorted."""
+    names = {name for info in _connectors(plan.sinks) for name in info.python_packages}
+    for format_ in _formats(plan.sinks):
+        names.update(format_.python_packages)
+    return tuple(sorted(names))
 
 
 def jar_sets(sinks: Iterable[Sink]) -> tuple[str, ...]:
@@ -50,8 +54,17 @@ def not_run(plan: Plan, *, sinks: bool = True) -> list[ArroyoError]:
 
 
 def _connectors(sinks: Iterable[Sink]) -> Iterator[ConnectorInfo]:
-    nodes = (node for sink in sinks for node in walk(sink))
-    tables = (n.table for n in nodes if isinstance(n, Source | Sink | LookupJoin))
-    names = {table.connector for table in tables if table is not None}
+    names = {table.connector for table in _tables(sinks)}
     # A DataFrame of the notebook is no plug-in's.
     return (CONNECTORS.get(name).info for name in names if name in CONNECTORS.names)
+
+
+def _formats(sinks: Iterable[Sink]) -> Iterator[Format]:
+    names = {str(table.spec.options.get("format")) for table in _tables(sinks)}
+    return (FORMATS.get(name) for name in names if name in FORMATS.names)
+
+
+def _tables(sinks: Iterable[Sink]) -> Iterator[ConnectorTable | LookupTable]:
+    nodes = (node for sink in sinks for node in walk(sink))
+    tables = (n.table for n in nodes if isinstance(n, Source | Sink | LookupJoin))
+    return (table for table in tables if table is not None)

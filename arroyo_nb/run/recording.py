@@ -163,8 +163,9 @@ class TapeRecording:
             began_s = time.monotonic()
             errors: list[BaseException] = []
             with _ended_by(errors), closing(self._arrivals):  # type: ignore[type-var]
-                for _ in self._until_limit(writer, began_s, tell, check):
-                    self._append(writer, *next(self._arrivals))
+                until = self._until_limit(writer, began_s, tell, check)
+                for _, arrived in zip(until, self._arrivals, strict=False):
+                    self._append(writer, *arrived)
             # An interrupt may come here too: the tape is finished all the same.
             with _ended_by(errors):
                 writer.flush()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,6 +23,9 @@ from arroyo_nb.with_options import OptionValue
 
 ANSWER_S = 3.0
 """How long it may take to answer: a start is told what is wrong within five seconds."""
+
+RETRY_S = (0.2, 0.5, 1.0)
+"""How long a reader of records waits before it asks again for a schema."""
 
 ANSWER_BYTES = 16 * 2**20
 """The longest answer that is read."""
@@ -231,6 +235,11 @@ class RegistryClient:
                 f"{self._name} refuses: wrong credentials",
                 hint=f"look at '{API_KEY}' and '{API_SECRET}'",
             )
+        if refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.status >= 500:
+            return Unreached(
+                f"{self._name} cannot answer now: {refusal.status} {refusal.message}",
+                hint="it may be starting, or have too much to do: try again",
+            )
         return RunProblem(f"{self._name} refuses: {refusal.status} {refusal.message}")
 
     @property
@@ -307,6 +316,16 @@ def registered_under(options: Mapping[str, OptionValue]) -> str:
 
 @lru_cache(MAX_SCHEMAS)
 def _schema(client: RegistryClient, schema_id: int) -> RegisteredSchema:
+    # A query must not end because its registry is restarted when a schema is new.
+    for wait_s in RETRY_S:
+        try:
+            return _schema_now(client, schema_id)
+        except Unreached:
+            time.sleep(wait_s)
+    return _schema_now(client, schema_id)
+
+
+def _schema_now(client: RegistryClient, schema_id: int) -> RegisteredSchema:
     try:
         path = f"/schemas/ids/{schema_id}"
         return client._asked(path, None, lambda f: _registered({**f, "id": schema_id}))

@@ -158,6 +158,9 @@ class Chunk:
         Whether it is a batch though it has no rows; else it is none.
     unknown_records
         How many records had fields that the schema of their reader does not know.
+    durable
+        Whether it must survive a power cut before the next one is asked for: its server
+        is then told that it need not keep the rows.
     """
 
     rows: pa.Table
@@ -166,6 +169,7 @@ class Chunk:
     bad: tuple[BadRow, ...] = field(default=())
     quiet: bool = False
     unknown_records: int = 0
+    durable: bool = False
 
     @property
     def empty(self) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arroyo_nb.durable_files import sync
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import (
     ARRIVAL,
@@ -170,7 +171,11 @@ def write_chunk(
     # Before the rename: Spark may list the folder the moment the name is there, and
     # keeps the time that it sees.
     os.utime(torn, (mtime_s, mtime_s))
+    if chunk.durable:
+        sync(torn)
     torn.replace(path)
+    if chunk.durable:
+        sync(folder)
     return Mark(
         number,
         chunk.rows.num_rows,

@@ -1,6 +1,7 @@
 """Redirects, certificates and secrets, whoever sends the request."""
 
 from contextlib import ExitStack
+from functools import partial
 
 import httpx
 import pytest
@@ -11,9 +12,10 @@ from feed_servers import (
     make_certificate,
     payloads,
     reply,
+    spec_of,
 )
 
-from arroyo_nb.connectors import TableSpec
+from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import http_errors
 from arroyo_nb.feeds.endpoint import Endpoint
@@ -195,6 +197,30 @@ def test_a_server_that_repeats_its_url_does_not_bring_a_variable_into_the_error(
     said = str(failed.value)
     assert "bad path /****/****?key=****" in said
     assert not [word for word in ("T0001", "klmnopqr", "stuvw") if word in said]
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("sse", "httpx"),
+        ("polling_http", "httpx"),
+        ("webhook", "httpx"),
+        ("websocket", "websockets"),
+    ],
+)
+def test_a_package_that_is_missing_is_named(name, package, monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda found: found != package or None
+    )
+    connector = CONNECTORS.get(name)
+    assert connector.info.python_packages == (package,)
+    spec = spec_of(connector, "http://host.example")
+    use = partial(connector.writer, state=tmp_path)
+    with pytest.raises(RunProblem) as failed:
+        (use if name == "webhook" else connector.recorder)(spec)
+    said = f"the table 'numbers' needs the package {package}"
+    assert failed.value.message == said
+    assert failed.value.hint == "pip install 'arroyo-nb[feeds]'"
 
 
 def test_an_endpoint_shows_no_secret(monkeypatch):

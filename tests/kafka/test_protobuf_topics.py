@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
-from arroyo_nb.errors import CatalogProblem, DataProblem
+from arroyo_nb.errors import CatalogProblem, DataProblem, RunProblem
 from arroyo_nb.formats.protobuf.source import read_schema
 from arroyo_nb.views.truncation_notes import dropped_rows
 
@@ -158,3 +158,16 @@ def test_emitted_rows_are_messages(new_topic, session, rows, schema):
     session.emit("t", [dict(zip(names, row(n), strict=True)) for n in range(3)])
     found = rows("SELECT * FROM t", 3)
     assert sorted(found) == [row(n) for n in range(3)]
+
+
+def test_a_schema_that_cannot_be_read_is_told_as_a_run_starts(
+    new_topic, session, rows, schema, tmp_path
+):
+    made, gone = new_topic(), {**schema, "protobuf__file": str(tmp_path / "gone.proto")}
+    said = "there is no file at 'protobuf.file' of"
+    with pytest.raises(RunProblem, match=f"{said} 't'"):
+        rows(made.declared("id BIGINT", **gone) + "SELECT * FROM t", 1)
+    script = made.declared("id BIGINT", "u", **schema)
+    script += new_topic().sink("id BIGINT", "far", **gone)
+    with pytest.raises(RunProblem, match=f"{said} 'far'"):
+        session.run(script + "INSERT INTO far SELECT id FROM u", wait=True)

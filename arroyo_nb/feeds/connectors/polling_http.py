@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.connectors import ConnectorInfo, Direction, TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import READING, Connection, Feed, Message
-from arroyo_nb.feeds.endpoint import Endpoint
+from arroyo_nb.feeds.endpoint import Endpoint, require_package
 from arroyo_nb.feeds.event_stream import CONTENT_TYPE
 from arroyo_nb.feeds.headers import HEADERS, Headers, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
@@ -261,6 +261,7 @@ class PollingHttp(UrlSource):
 
     def feed(self, spec: TableSpec) -> Feed:
         """How the answers of a source are received."""
+        require_package(spec.name, "httpx")
         options = spec.options
         body = options.get("body")
         polls = Polls(

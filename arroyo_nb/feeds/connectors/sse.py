@@ -17,7 +17,7 @@ from arroyo_nb.feeds import READING, Connection, Feed, FeedEnded, Message
 from arroyo_nb.feeds.answer_socket import end_reading, probe_silence
 from arroyo_nb.feeds.background_reader import BackgroundReader
 from arroyo_nb.feeds.client_logs import unlogged
-from arroyo_nb.feeds.endpoint import Endpoint
+from arroyo_nb.feeds.endpoint import Endpoint, require_package
 from arroyo_nb.feeds.event_stream import (
     CONTENT_TYPE,
     LARGEST_EVENT_BYTES,
@@ -217,6 +217,7 @@ class ServerSentEvents(UrlSource):
 
     def feed(self, spec: TableSpec) -> Feed:
         """How the events of a source are received."""
+        require_package(spec.name, "httpx")
         return EventFeed(Endpoint.of(spec), _names(spec.options.get("events")))
 
     def gives(self, endpoint: Endpoint) -> bool:

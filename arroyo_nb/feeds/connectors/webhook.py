@@ -25,7 +25,11 @@ from arroyo_nb.connectors import (
 from arroyo_nb.errors import ArroyoError, RunProblem, Unreached
 from arroyo_nb.feeds.answer_socket import OpenSocket
 from arroyo_nb.feeds.backoff import backoff_s
-from arroyo_nb.feeds.endpoint import Endpoint, endpoint_problems
+from arroyo_nb.feeds.endpoint import (
+    Endpoint,
+    endpoint_problems,
+    require_package,
+)
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.http_errors import http_failures
@@ -186,6 +190,7 @@ class Webhook(SinkOnly):
         RunProblem
             When a package is missing, or a variable makes an option wrong.
         """
+        require_package(spec.name, "httpx")
         return WebhookWriter(spec)
 
 

@@ -275,7 +275,7 @@ class WebSocket(UrlSource):
         directions=frozenset({Direction.SOURCE}),
         framings=frozenset({Framing.MESSAGES}),
         typed=False,
-        python_packages=("httpx", "websockets"),
+        python_packages=("websockets",),
         reading=READING,
         guarantees=MappingProxyType(
             {

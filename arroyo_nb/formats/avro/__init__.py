@@ -24,7 +24,7 @@ from arroyo_nb.formats import (
     PayloadWriter,
     Register,
 )
-from arroyo_nb.schema import JSON, Schema
+from arroyo_nb.schema import JSON, Field, Schema
 from arroyo_nb.schema_registry import AVRO, ENDPOINT, registered_under, registry_client
 from arroyo_nb.with_options import (
     REFERENCE,
@@ -104,6 +104,17 @@ class AvroFormat(FormatBase):
             example="order.avsc",
         ),
     )
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:
+        """The fields of the declared schema; of a whole record, its value."""
+        if options.get(UNSTRUCTURED):
+            return Schema((Field("value", JSON),))
+        text = str(options.get(SCHEMA, ""))
+        if not text or REFERENCE.search(text):
+            return None
+        from arroyo_nb.formats.avro.inferred import columns_of
+
+        return columns_of(text)
 
     def column_problem(
         self, schema: Schema, options: Mapping[str, OptionValue]

@@ -46,6 +46,7 @@ class ProtobufFormat(FormatBase):
     framings = frozenset({Framing.MESSAGES})
     by_name = True
     encoded_in_python = True
+    python_packages: tuple[str, ...] = ("grpcio-tools",)
     options: tuple[Option, ...] = OPTIONS
     refused_by_arroyo = "Protobuf is not yet supported in CREATE TABLE statements"
 

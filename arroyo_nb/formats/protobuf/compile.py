@@ -3,6 +3,7 @@ process of its own, as it writes what is wrong to the standard error."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,10 @@ TIMEOUT_S = 30.0
 """How long protoc may take; it takes a twentieth of a second."""
 
 _SHOWN_ERRORS = 5
+
+_MEANT_OTHERWISE = re.compile(r"[:;=]")
+"""What separates folders on protoc's command line, or gives one another name: a path
+with it would name folders that nobody has allowed."""
 
 _WARNING = re.compile(r".*: warning:|WARNING: |[IW]\d{4} ")
 """A line that protoc, or its log, writes of a file that may be right."""
@@ -53,14 +58,22 @@ def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
     CatalogProblem
         When it does not compile, with the places.
     """
-    path = path.absolute()
-    folders = [folder.absolute() for folder in includes]
+    # protoc takes no `..` in a name; a link stays what it is, with what lies beside it.
+    path, *folders = (Path(os.path.normpath(p.absolute())) for p in (path, *includes))
     # protoc wants a file to have one name only: that below the first folder with it.
     around = next((f for f in folders if path.is_relative_to(f)), None)
     if around is None:
         around = path.parent
         folders.append(around)
-    return _compiled(str(path.relative_to(around)), folders)
+    name = str(path.relative_to(around))
+    odd = any(map(_MEANT_OTHERWISE.search, map(str, folders)))
+    if odd or name.startswith(("-", "@")):
+        raise CatalogProblem(
+            "protoc takes no file whose name begins with '-' or '@', and no folder "
+            "with ':', ';' or '=' in its path",
+            hint="give it another name",
+        )
+    return _compiled(name, folders)
 
 
 @lru_cache(maxsize=32)

@@ -132,6 +132,12 @@ def pool_of(files: bytes) -> DescriptorPool:
     return pool
 
 
+def file_names(files: bytes) -> list[str]:
+    """The names of the files of a set, as imports have them; those that come with
+    Protocol Buffers left out."""
+    return [file.name for file in _files(files) if file.name not in _WELL_KNOWN]
+
+
 def _files(files: bytes) -> Iterable[FileDescriptorProto]:
     try:
         found = FileDescriptorSet.FromString(files).file

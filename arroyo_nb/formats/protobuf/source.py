@@ -8,7 +8,7 @@ changed is seen by the next run, and by no run that goes on.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from arroyo_nb.allowed_roots import current_roots
@@ -19,7 +19,11 @@ from arroyo_nb.formats.protobuf.compile import (
     compiled_texts,
     require_protoc,
 )
-from arroyo_nb.formats.protobuf.descriptors import MessageSchema, message_schema
+from arroyo_nb.formats.protobuf.descriptors import (
+    MessageSchema,
+    file_names,
+    message_schema,
+)
 from arroyo_nb.formats.protobuf.options import (
     DESCRIPTOR_SET,
     FILE,
@@ -88,7 +92,17 @@ def _compiled(table: str, options: Mapping[str, OptionValue]) -> bytes:
         _check_allowed(table, INCLUDE, folder)
     read_file(table, FILE, options)  # protoc has other words for what is missing
     require_protoc(table)
-    return compiled_file(Path(str(options[FILE])), folders)
+    path = Path(str(options[FILE]))
+    files = compiled_file(path, folders)
+    _check_links(table, files, [*folders, path.parent])
+    return files
+
+
+def _check_links(table: str, files: bytes, folders: Iterable[Path]) -> None:
+    """Make sure that no imported file is a link that leads to what is not allowed."""
+    for name in file_names(files):
+        for folder in folders:
+            _check_allowed(table, FILE, folder / name)
 
 
 def read_file(table: str, option: str, options: Mapping[str, OptionValue]) -> bytes:

@@ -63,8 +63,8 @@ def _refusals(job: LintedJob) -> Iterator[ArroyoError]:
     for table in job.tables:
         connector = CONNECTORS.get(table.connector)
         info, options = connector.info, connector.info.options
-        if table.format is not None:
-            options += format_options(connector, table.format)
+        if (format_ := table.spec.options.get("format")) is not None:
+            options += format_options(connector, str(format_))
         if not info.in_arroyo:
             span = job.option(table, "connector")
             message = f"Arroyo has no connector '{table.connector}'"

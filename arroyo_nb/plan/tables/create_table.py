@@ -27,6 +27,7 @@ from arroyo_nb.formats import (
     NEWLINE,
     column_problem,
     foreign_format_hint,
+    format_columns,
     reading_problems,
     tells_changes,
 )
@@ -412,6 +413,8 @@ class _DeclaredTable:
             return None
         try:
             own = self._connector.columns(values)
+            if own is None and not declared.order and direction is Direction.SOURCE:
+                own = format_columns(values)
             for name in () if own is None else own.names:
                 check_visible(name)
         except ArroyoError as problem:

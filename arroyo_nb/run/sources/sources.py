@@ -416,6 +416,11 @@ def _feed(
         )
     recorder = connector.recorder(spec)
     connected = recorder if isinstance(recorder, HasConnection) else None
+    if connected is not None and pace.clock is not None:
+        raise RunProblem(
+            f"{_unpaced(table)} its messages come as time passes",
+            hint="leave the speed out; %arroyo record makes a tape of it that has one",
+        )
     if _is_recorded(connector):
         # Its batches are those that the topic gave: what was late is late again.
         pace = replace(pace, merge=False)

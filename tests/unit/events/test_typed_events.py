@@ -230,3 +230,20 @@ def test_times_are_those_of_utc():
     assert math.isnan(batch["x"][0].as_py())
     zoned = batch.set_column(0, "at", batch["at"].cast(pa.timestamp("us", "UTC")))
     assert next(events.objects(Tick, zoned)).at == datetime(2024, 1, 1, 12)
+
+
+def test_a_decimal_has_all_digits_of_its_type():
+    @dataclass
+    class Share:
+        part: Annotated[Decimal, "DECIMAL(38, 20)"]
+
+    exact = Share(Decimal("0.12345678901234567891"))
+    (batch,) = events.batches(Share, [exact])
+    assert list(events.objects(Share, batch)) == [exact]
+
+
+def test_two_classes_of_a_choice_with_one_name():
+    upper = dataclass(type("BUS", (), {"__annotations__": {"a": int}}))
+    made = dataclass(type("Odd", (), {"__annotations__": {"a": Bus | upper}}))
+    with pytest.raises(ArroyoError, match="two classes whose fields would both be"):
+        events.event(made)

@@ -1,5 +1,6 @@
 """Messages as chunks of a tape."""
 
+import os
 from contextlib import closing
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from arroyo_nb.feeds import FeedEnded, Message, receiver
 from arroyo_nb.feeds.recorder import FeedRecorder
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape import ARRIVAL
+from arroyo_nb.tape.format import Totals
+from arroyo_nb.tape.writer import write_chunk
 
 N = Field("n", BIGINT, nullable=False)
 
@@ -146,3 +149,22 @@ def test_the_connection_is_told_while_it_records(monkeypatch):
     chunks(made, 2)
     assert made.connection_status.connections == 2
     assert made.connection_status.gaps == 1
+
+
+def test_a_chunk_whose_records_are_all_bad_is_written_so_that_they_stay_counted():
+    payload = Message(b"{", 1, {"n": 1})
+    feed = FakeFeed(FakeConnection([[payload]]))
+    (chunk,) = chunks(recorder(feed, bad_data="drop"), 1)
+    assert (chunk.rows.num_rows, chunk.dropped_rows) == (0, 1)
+    assert not chunk.empty
+
+
+def test_messages_are_on_the_disk_before_they_are_acknowledged(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "fsync", lambda number: asked.append(os.fstat(number)))
+    feed = FakeFeed(FakeConnection([[message(1)]]))
+    (chunk,) = chunks(recorder(feed), 1)
+    mark = write_chunk(tmp_path, 1, chunk, Totals())
+    file, folder = asked
+    assert file.st_size == mark.size_bytes
+    assert folder.st_ino == tmp_path.stat().st_ino

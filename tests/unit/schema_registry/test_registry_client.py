@@ -189,6 +189,23 @@ def test_wrong_credentials_are_told_and_never_shown():
     assert "canary" not in repr(wrong)
 
 
+def test_a_schema_is_asked_for_again_where_the_registry_cannot_answer(
+    registry, monkeypatch
+):
+    monkeypatch.setattr("arroyo_nb.schema_registry.RETRY_S", (0, 0))
+    url, known = registry
+    known.add('"int"')
+    client = RegistryClient(url)
+    known.failing = 3
+    with pytest.raises(Unreached, match=r"cannot answer now: 500 Error in the back"):
+        client.schema(1)
+    known.failing = 2
+    assert client.schema(1).text == '"int"'
+    known.failing = 1
+    with pytest.raises(Unreached, match="cannot answer now"):
+        client.latest("s")
+
+
 def test_an_address_with_a_password_is_not_shown():
     client = RegistryClient(f"http://me:canary-3@127.0.0.1:{free_port()}/canary-4")
     with pytest.raises(Unreached) as told:

@@ -164,6 +164,7 @@ class Broker:
         """
         try:
             context = ssl.create_default_context(cafile=self.ca)
+            context.sslsocket_class = TlsSocket
             if self.certificate is not None:
                 context.load_cert_chain(self.certificate, self.key)
         except (OSError, ssl.SSLError) as problem:
@@ -199,6 +200,18 @@ def split_url(url: str) -> tuple[str, str, int]:
             hint="write username and password as options, best as '{{ VARIABLE }}'",
         )
     return parts.scheme, parts.hostname, port or _PORTS[parts.scheme]
+
+
+class TlsSocket(ssl.SSLSocket):
+    """A socket that is closed where the handshake fails: the library leaves it open."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        """Agree on how the connection is encrypted."""
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            self.close()
+            raise
 
 
 class MqttClient:

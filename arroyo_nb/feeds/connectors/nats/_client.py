@@ -11,8 +11,10 @@ import base64
 import re
 import ssl
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import TimeoutError as NoAnswerInTime
+from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +34,8 @@ PING_S = 5
 until the next time is given up."""
 
 CLOSE_S = 0.8
+
+LOOK_S = 0.1
 
 _SCHEMES = ("nats://", "tls://")
 _HOST = re.compile(r"[\w.-]+(?::\d{1,5})?\Z")
@@ -247,8 +251,13 @@ class NatsClient:
         from nats.errors import Error
 
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        until_s = time.monotonic() + timeout_s
+        # What waits for an answer is not told that the connection is lost.
+        while self.failure is None and time.monotonic() < until_s:
+            if wait([future], LOOK_S).done:
+                break
         try:
-            return future.result(timeout_s)
+            return future.result(0)
         except NoAnswerInTime as problem:
             future.cancel()
             raise self.failure or self.servers.problem(problem) from problem

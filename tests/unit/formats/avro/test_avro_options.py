@@ -59,6 +59,54 @@ def test_a_source_that_is_refused(options, why):
         plan_script(source(*options), Catalog())
 
 
+EVERY = """{"type": "record", "name": "R", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "name", "type": ["null", "string"]},
+    {"name": "price",
+     "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+    {"name": "tags", "type": {"type": "array", "items": ["null", "string"]}},
+    {"name": "more", "type": {"type": "map", "values": "int"}},
+    {"name": "any", "type": ["int", "string"]},
+    {"name": "inner", "type": {"type": "record", "name": "I", "fields": [
+        {"name": "n", "type": ["null", "int"]}, {"name": "again", "type": "I"}]}},
+    {"name": "next", "type": ["null", "R"]}]}"""
+
+
+def without_columns(*options):
+    return source(*options).replace("CREATE TABLE t (a INT)", "CREATE TABLE t")
+
+
+def test_a_declared_schema_gives_columns_to_a_table_without_any():
+    made = spec(without_columns(RAW, f"'avro.schema' = '{EVERY}'"))
+    assert str(made.physical) == (
+        "id BIGINT NOT NULL, name TEXT, price DECIMAL(9, 2) NOT NULL, "
+        "at TIMESTAMP(3) NOT NULL, day TIMESTAMP NOT NULL, tags TEXT[] NOT NULL, "
+        "more STRUCT<key TEXT, value INT>[] NOT NULL, any JSON NOT NULL, "
+        "inner STRUCT<n INT, again JSON> NOT NULL, next JSON"
+    )
+    made = spec(without_columns("'avro.into_unstructured_json' = true"))
+    assert str(made.physical) == "value JSON"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ([REGISTRY, ENDPOINT], "a source needs its columns"),
+        (
+            [RAW, "'avro.schema' = '\"int\"'"],
+            "the Avro schema is int, and of no record",
+        ),
+        ([RAW, "'avro.schema' = '{'"], "the text is no Avro schema"),
+        ([RAW, SCHEMA.replace('"a"', '"_timestamp"')], "'_timestamp' is a hidden"),
+    ],
+)
+def test_what_gives_no_columns(options, why):
+    with pytest.raises(ArroyoError, match=why):
+        plan_script(without_columns(*options), Catalog())
+
+
 def test_a_sink_reads_nothing():
     sink = f"CREATE TABLE t (a INT) WITH ({KAFKA}, type = 'sink', {SCHEMA})"
     with pytest.raises(ArroyoError, match="unknown options") as told:

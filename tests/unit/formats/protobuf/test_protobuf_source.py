@@ -167,6 +167,45 @@ def test_a_file_outside_the_allowed_folders_is_not_read(
     assert str(flight) not in said
 
 
+def test_an_imported_file_may_not_lead_out_of_the_allowed_folders(
+    tmp_path, monkeypatch
+):
+    allowed = tmp_path / "allowed"
+    allowed.mkdir()
+    (tmp_path / "secret.proto").write_text(HEAD + "message A {}")
+    (allowed / "a.proto").symlink_to(tmp_path / "secret.proto")
+    path = allowed / "m.proto"
+    path.write_text(HEAD + 'import "a.proto"; message M { A a = 1; }')
+    assert fields(schema(file=str(path))) == ["a"]
+    monkeypatch.setenv(VARIABLE, str(allowed))
+    said = refused(RunProblem, file=str(path))
+    assert "leads out of the folders that are allowed" in said
+
+
+@pytest.mark.parametrize("folder", ["x:y", "x=y"])
+def test_a_folder_is_one_folder_to_protoc(tmp_path, folder):
+    (tmp_path / folder).mkdir()
+    path = tmp_path / "m.proto"
+    path.write_text(HEAD + "message M {}")
+    said = refused(file=str(path), include=str(tmp_path / folder))
+    assert "no folder with ':', ';' or '='" in said
+
+
+@pytest.mark.parametrize("name", ["-I.proto", "@m.proto"])
+def test_a_file_is_no_option_of_protoc(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(HEAD + "message M {}")
+    assert "no file whose name begins with '-' or '@'" in refused(file=str(path))
+
+
+def test_a_path_may_go_up(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "m.proto").write_text(HEAD + "message M { int32 id = 1; }")
+    monkeypatch.chdir(tmp_path / "here")
+    assert fields(schema(file="../m.proto")) == ["id"]
+    assert fields(schema(file="../m.proto", include="..")) == ["id"]
+
+
 def test_a_missing_package_is_told(flight, monkeypatch):
     monkeypatch.setitem(sys.modules, "grpc_tools", None)
     said = refused(RunProblem, file=str(flight))

@@ -12,6 +12,8 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.plan.paths import outside
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.real_time import real_time_note
+from arroyo_nb.plan.requirements import python_packages
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.run.sources.fit_notes import recorded_notes
 from arroyo_nb.session import Session
@@ -93,6 +95,20 @@ def test_arroyo_refuses_lengths_of_any_format():
     (sink,) = planned(script + "SELECT * FROM t").sinks
     said = [message for _, message in refused_by_arroyo(sink)]
     assert said == ["Unknown framing method 'length'"]
+
+
+def test_a_job_needs_what_compiles_its_schemas():
+    plan = planned(declared(protobuf__schema=FLIGHT) + "SELECT * FROM t")
+    assert python_packages(plan) == ("confluent-kafka", "grpcio-tools")
+
+
+def test_real_time_mode_has_no_messages():
+    script = declared(protobuf__schema=FLIGHT)
+    script += declared("flight TEXT", "sink", "out", protobuf__schema=FLIGHT)
+    (sink,) = planned(script + "INSERT INTO out SELECT flight FROM t").sinks
+    said = str(real_time_note(sink))
+    assert "decoded in Python: they are messages of Protocol Buffers" in said
+    assert "the records of 'out' are encoded in Python" in said
 
 
 def test_files_outside_the_allowed_folders_are_told_with_their_options(tmp_path):
