@@ -17,7 +17,7 @@ from arroyo_nb.feeds import READING, Connection, Feed, FeedEnded, Message
 from arroyo_nb.feeds.answer_socket import end_reading, probe_silence
 from arroyo_nb.feeds.background_reader import BackgroundReader
 from arroyo_nb.feeds.client_logs import unlogged
-from arroyo_nb.feeds.endpoint import Endpoint, require_package
+from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.feeds.event_stream import (
     CONTENT_TYPE,
     LARGEST_EVENT_BYTES,
@@ -26,6 +26,7 @@ from arroyo_nb.feeds.event_stream import (
 from arroyo_nb.feeds.headers import HEADERS, Headers, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.http_errors import LONGEST_WAIT_S, NO_CONTENT, http_failures
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.url_source import UrlSource, content_type
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position

@@ -28,11 +28,11 @@ from arroyo_nb.feeds.backoff import backoff_s
 from arroyo_nb.feeds.endpoint import (
     Endpoint,
     endpoint_problems,
-    require_package,
 )
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.http_errors import http_failures
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.payloads import VALUE, EncodingWriter
 from arroyo_nb.formats import FORMATS, Framing
 

@@ -17,9 +17,10 @@ from arroyo_nb.connectors import ConnectorInfo, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import READING, Connection, Feed, Message
 from arroyo_nb.feeds.client_logs import silent_logger
-from arroyo_nb.feeds.endpoint import Endpoint, require_package
+from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
 from arroyo_nb.feeds.http_errors import answer_problem, certificate_problem, reason
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.url_source import UrlSource
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position

@@ -16,7 +16,7 @@ from arroyo_nb.feeds.connectors.mqtt._source import Unacknowledged
 from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
 from arroyo_nb.feeds.connectors.nats._sink import identified, sink_id
 from arroyo_nb.feeds.connectors.nats._stream import Consumer
-from arroyo_nb.feeds.sink import VALUE
+from arroyo_nb.feeds.payloads import VALUE
 from arroyo_nb.schema import TEXT, Field, Schema
 
 SCHEMA = Schema((Field("n", TEXT),))

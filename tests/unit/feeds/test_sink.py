@@ -11,10 +11,10 @@ import pytest
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import DataProblem, RunProblem, Unreached
 from arroyo_nb.feeds import sink
+from arroyo_nb.feeds.payloads import VALUE
 from arroyo_nb.feeds.sink import (
     PIECE_BYTES,
     PIECE_MESSAGES,
-    VALUE,
     MessageWriter,
     check_server,
     pieces,
