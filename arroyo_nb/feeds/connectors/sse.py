@@ -2,7 +2,9 @@
 
 A server that numbers its events is asked, by ``Last-Event-ID``, for those behind the
 last one that was received; of any other server, events of the time without a connection
-are missing. An event that a cut has left half is none.
+are missing. Of events that share an id, a cut between them loses those behind it, or
+brings those before it again: what the server sends for that id is its choice. An event
+that a cut has left half is none.
 """
 
 from __future__ import annotations
@@ -199,9 +201,10 @@ class ServerSentEvents(UrlSource):
         reading=READING,
         guarantees=MappingProxyType(
             {
-                Direction.SOURCE: "where the server gives its events ids, a new "
-                "connection goes on behind the last one: each event is read once; "
-                "else events of the time without a connection are missing"
+                Direction.SOURCE: "where the server gives each event an id of its own, "
+                "a new connection goes on behind the last one: each event that the "
+                "server still has is read once; else events of the time without a "
+                "connection are missing"
             }
         ),
         options=(
