@@ -86,7 +86,7 @@ class FeedRecorder:
                 if not messages:
                     yield Chunk(empty, {"messages": number, "position": position})
                     continue
-                records = self._records(messages, number)
+                records, unknown = self._records(messages, number), decoder.unknown
                 number += len(messages)
                 position = messages[-1].position or position
                 decoded, bad_rows, bad = reader.split_bad(records, decoder)
@@ -103,6 +103,7 @@ class FeedRecorder:
                     sample,
                     # What is acknowledged must be counted for good, too.
                     quiet=bad_rows > 0,
+                    unknown_records=decoder.unknown - unknown,
                     durable=True,
                 )
                 # Whoever asks for the next chunk has this one on disk.

@@ -43,6 +43,14 @@ def topic_records(stream: KafkaStream) -> Iterator[ArrivedRecord]:
     begin = stream.begin().offsets
     ends = stream.ends()
     arrivals = Arrivals(begin, ends.offsets if ends is not None else {})
+    # Not asked for later, when the first record is wanted: what comes meanwhile is of
+    # the recording.
+    return _records_from(stream, begin, arrivals)
+
+
+def _records_from(
+    stream: KafkaStream, begin: Offsets, arrivals: Arrivals
+) -> Iterator[ArrivedRecord]:
     added = AddedPartitions(stream.topic, begin)
     with open_reader(stream, begin) as consumer:
         while True:

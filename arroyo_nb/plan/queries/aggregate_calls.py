@@ -170,7 +170,9 @@ def parts(call: exp.Expr) -> tuple[list[exp.Expr], list[exp.Ordered], bool]:
     order: list[exp.Ordered] = []
     if arguments and isinstance(arguments[-1], exp.Order):
         order = arguments[-1].expressions
-        arguments[-1] = arguments[-1].this
+        last = arguments.pop().this
+        # `first_value(ORDER BY at)` has none: it is told as any call without.
+        arguments += [] if last is None else [last]
     if arguments and isinstance(arguments[0], exp.Distinct):
         return [*arguments[0].expressions, *arguments[1:]], order, True
     return arguments, order, False

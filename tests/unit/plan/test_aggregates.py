@@ -9,6 +9,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.editor import completion
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.aggregates import (
     FAMILIES,
     AggregateFunction,
@@ -156,3 +157,8 @@ def test_moments_are_of_doubles() -> None:
     made = measure("covar_pop(price, seats)")
     assert [type_of(argument) for argument in made.arguments] == [DOUBLE, DOUBLE]
     assert type_of(measure("bit_or(id)").arguments[0]) == BIGINT
+
+
+def test_an_order_without_an_argument_is_a_call_without_arguments() -> None:
+    with pytest.raises(CatalogProblem, match=r"first_value\(\) takes one argument"):
+        planned("first_value(ORDER BY at)")

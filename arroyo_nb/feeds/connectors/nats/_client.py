@@ -178,6 +178,36 @@ def addresses(servers: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+class ClosingLoop(asyncio.SelectorEventLoop):
+    """An event loop that ends the connections which its coroutines leave open: the
+    library does where it cannot log in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened: list[asyncio.BaseTransport] = []
+
+    async def create_connection(self, *args: Any, **settings: Any) -> Any:
+        """Connect, and know it."""
+        made = await super().create_connection(*args, **settings)
+        self._opened.append(made[0])
+        return made
+
+    def end(self) -> None:
+        """End the coroutines and connections that are left, and close the loop; it does
+        not run."""
+        # What is asked for meanwhile becomes a task too.
+        while left := asyncio.all_tasks(self):
+            for task in left:
+                task.cancel()
+            self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        for transport in self._opened:
+            if isinstance(transport, asyncio.Transport):
+                transport.abort()
+        # It is the next turn that closes their sockets.
+        self.run_until_complete(asyncio.sleep(0))
+        self.close()
+
+
 class NatsClient:
     """A client that is connected.
 
@@ -213,7 +243,7 @@ class NatsClient:
         self._closing = False
         self._client: Client | None = None
         self._failed: asyncio.Future[Exception] | None = None
-        self._loop = asyncio.new_event_loop()
+        self._loop = ClosingLoop()
         self._thread = threading.Thread(
             target=self._run, name=f"nats {servers.shown}", daemon=True
         )
@@ -233,12 +263,7 @@ class NatsClient:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
-        # What is asked for meanwhile becomes a task too.
-        while left := asyncio.all_tasks(self._loop):
-            for task in left:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.close()
+        self._loop.end()
 
     def call(self, work: Coroutine[Any, Any, T], timeout_s: float = ANSWER_S) -> T:
         """What a coroutine gives, in the event loop.
