@@ -10,6 +10,8 @@ from feed_servers import HttpServer, begin_events, wait_for_end
 from feed_tables import declared
 from machine import allowed
 from mosquitto_server import mosquitto, publish
+from nats_server import add_stream, nats_server, talk
+from nats_server import publish as publish_to_stream
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.feeds.connectors.mqtt import _client
@@ -74,6 +76,24 @@ def test_a_broker_that_waits_for_acknowledgements_gets_them(tmp_path, monkeypatc
                 if record is not None and record.value != b"begins":
                     arrived.append(record.value)
     assert arrived == sent
+
+
+def test_a_recording_takes_nothing_from_a_queue(tmp_path):
+    """What is acknowledged leaves a work queue, and nobody else gets it."""
+    with nats_server(tmp_path) as server:
+        add_stream(server.port, "jobs", "jobs.>", retention="workqueue")
+        publish_to_stream(server.port, "jobs.a", [b"1", b"2", b"3"])
+        options = {"servers": f"127.0.0.1:{server.port}", "stream": "jobs"}
+        arrived, until_s = [], time.monotonic() + allowed(10)
+        with closing(feed_records(declared("nats", "source", **options))) as records:
+            while len(arrived) < 3 and time.monotonic() < until_s:
+                record = next(records).record
+                arrived += [] if record is None else [record.value]
+            # Whoever asks for more has those on disk.
+            assert [next(records).record for _ in range(5)] == [None] * 5
+        info = talk(server.port, lambda nats: nats.jetstream().stream_info("jobs"))
+    assert arrived == [b"1", b"2", b"3"]
+    assert info.state.messages == 3
 
 
 def test_a_feed_that_cannot_be_recorded(session, tmp_path):
