@@ -19,6 +19,7 @@ from operator import attrgetter, methodcaller
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -387,7 +388,7 @@ class Cast:
 
     def _cast(self, array: pa.Array, type_: pa.DataType) -> pa.Array:
         try:
-            return array.cast(type_)
+            return _finite(array, array.cast(type_))
         except pa.ArrowException:
             for at in range(len(array)):
                 try:
@@ -396,3 +397,14 @@ class Cast:
                     value = array[at].as_py()
                     raise Misfit(at, "", f"{value} is no {type_}") from None
             raise
+
+
+def _finite(array: pa.Array, cast: pa.Array) -> pa.Array:
+    """The numbers that were cast; one that has become infinite is refused."""
+    if not pa.types.is_float32(cast.type) or not pa.types.is_float64(array.type):
+        return cast
+    lost = pc.and_(pc.is_inf(cast), pc.is_finite(array))
+    at = pc.index(lost, True).as_py()
+    if at >= 0:
+        raise Misfit(at, "", f"{array[at].as_py()} is no {cast.type}")
+    return cast

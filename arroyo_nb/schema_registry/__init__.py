@@ -43,10 +43,15 @@ AVRO, JSON_SCHEMA, PROTOBUF = "AVRO", "JSON", "PROTOBUF"
 MAX_SCHEMAS = 1_000
 """So many schemas, and as many subjects' references, are kept in a process."""
 
+ID_BITS = 32
+"""How long an id may be: records have four bytes for it."""
+
 T = TypeVar("T")
 
 _NO_ANSWER = (ValueError, KeyError, TypeError, AttributeError)
 """What is raised where a document is not as the registry's are."""
+
+_REDIRECTS = (301, 302, 303, 307, 308)
 
 _TYPE = "application/vnd.schemaregistry.v1+json"
 
@@ -160,7 +165,7 @@ class RegistryClient:
             body["references"] = [vars(reference) for reference in references]
         path = f"/subjects/{_quoted(subject)}/versions"
         try:
-            return self._asked(path, body, lambda found: int(found["id"]))
+            return self._asked(path, body, _id)
         except _Refusal as refusal:
             raise self._refused_schema(refusal, subject, body) from None
 
@@ -206,13 +211,13 @@ class RegistryClient:
         self, path: str, body: Mapping[str, Any] | None, read: Callable[[Any], T]
     ) -> T:
         """What is read of the answer to a request."""
-        asked = request.Request(
-            self.endpoint.rstrip("/") + path,
-            None if body is None else json.dumps(body).encode(),
-            {"Content-Type": _TYPE, "Accept": _TYPE, **self._login},
-        )
         try:
-            with request.urlopen(asked, timeout=ANSWER_S) as answer:
+            asked = request.Request(
+                self.endpoint.rstrip("/") + path,
+                None if body is None else json.dumps(body).encode(),
+                {"Content-Type": _TYPE, "Accept": _TYPE, **self._login},
+            )
+            with _opener().open(asked, timeout=ANSWER_S) as answer:
                 return read(json.loads(answer.read(ANSWER_BYTES)))
         except error.HTTPError as problem:
             with problem:
@@ -234,6 +239,13 @@ class RegistryClient:
             return RunProblem(
                 f"{self._name} refuses: wrong credentials",
                 hint=f"look at '{API_KEY}' and '{API_SECRET}'",
+            )
+        if refusal.status in _REDIRECTS:
+            return RunProblem(
+                f"{self._name} answers that it has moved: {refusal.status} "
+                f"{refusal.message}",
+                hint=f"write the address that it leads to as '{ENDPOINT}': the "
+                "credentials go to no other than the one that you name",
             )
         if refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.status >= 500:
             return Unreached(
@@ -264,6 +276,20 @@ class RegistryClient:
         return f"{found.scheme}://{found.hostname}{port}"
 
 
+class _NoRedirects(request.HTTPRedirectHandler):
+    """Follows no answer to another address: the one who asks would go with it, and what
+    is registered would not."""
+
+    def redirect_request(self, *_: object) -> None:
+        """None: the answer is a refusal."""
+        return
+
+
+@lru_cache(1)
+def _opener() -> request.OpenerDirector:
+    return request.build_opener(_NoRedirects)
+
+
 class _Refusal(Exception):
     """An answer of another status than success."""
 
@@ -277,8 +303,8 @@ class _Refusal(Exception):
         """The status, and what the registry says of it."""
         try:
             said = str(json.loads(problem.read(ANSWER_BYTES))["message"])
-        except (*_NO_ANSWER, OSError, HTTPException):
-            said = problem.reason
+        except (*_NO_ANSWER, OSError, HTTPException, RecursionError):
+            said = str(problem.reason)
         return cls(problem.code, " ".join(said.split())[:1000])
 
 
@@ -348,7 +374,7 @@ def _registered(found: Mapping[str, Any]) -> RegisteredSchema:
     if not isinstance(found["schema"], str):
         raise TypeError
     return RegisteredSchema(
-        int(found["id"]),
+        _id(found),
         str(found.get("schemaType") or AVRO),
         found["schema"],
         tuple(
@@ -356,6 +382,13 @@ def _registered(found: Mapping[str, Any]) -> RegisteredSchema:
             for r in references
         ),
     )
+
+
+def _id(found: Mapping[str, Any]) -> int:
+    number = int(found["id"])
+    if not 0 <= number < 2**ID_BITS:
+        raise ValueError
+    return number
 
 
 def _quoted(subject: str) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import pytest
 from google.protobuf.message_factory import GetMessageClass
+from schema_registry import serving
 
 from arroyo_nb.errors import CatalogProblem, DataProblem, RunProblem
 from arroyo_nb.formats.protobuf.source import read_schema
@@ -88,6 +89,30 @@ def test_a_message_may_hold_several_and_begin_with_its_schema(
         **schema,
     )
     assert sorted(rows(table + "SELECT * FROM t", 2)) == [(1,), (2,)]
+
+
+def test_which_message_a_record_has_is_said_by_its_own_schema(
+    new_topic, rows, schema, trip
+):
+    made, other = new_topic(), 'syntax = "proto3"; message Other { int64 id = 1; }'
+    with serving(("me", "hush")) as (url, known):
+        ids = [
+            known.add(text, "PROTOBUF") for text in (TEXT, f"{other} message B {{}}")
+        ]
+        payloads = (b"\0\0\0\0%c\x02\x02" % number + trip(5) for number in (*ids, 77))
+        made.send(*payloads)
+        given = {
+            "protobuf__confluent_schema_registry": "true",
+            "schema_registry__endpoint": url,
+            "schema_registry__api_key": "me",
+            "schema_registry__api_secret": "hush",
+            **schema,
+        }
+        query = "SELECT * FROM t"
+        dropping = made.declared("id BIGINT", bad_data="drop", **given)
+        assert rows(dropping + query, 1) == [(5,)]
+        with pytest.raises(DataProblem, match=r"its message is 'B', and not 't\.Trip'"):
+            rows(made.declared("id BIGINT", **given) + query, 2)
 
 
 def test_bad_messages_fail_a_run_or_are_dropped(

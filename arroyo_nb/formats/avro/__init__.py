@@ -174,8 +174,9 @@ class AvroFormat(FormatBase):
                 REGISTRY,
                 CatalogProblem(
                     f"required option '{ENDPOINT}' not set",
-                    hint="a source reads the schemas of its records there; one that "
-                    f"has no registry needs '{SCHEMA}' or '{SCHEMA_FILE}'",
+                    hint="the schemas of a topic of Kafka, or of a recording of one, "
+                    "are read there; a table of another connector asks no registry: "
+                    f"give it '{SCHEMA}' or '{SCHEMA_FILE}'",
                 ),
             )
         if declared is not None and not options.get(RAW) and not options.get(REGISTRY):

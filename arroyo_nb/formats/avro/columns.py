@@ -63,14 +63,22 @@ def fields_of(
     Raises
     ------
     Misfit
-        When a column that is NOT NULL has no field.
+        When a column that is NOT NULL has no field, or two columns have the same.
     """
     there = {field.name for field in avro.fields}
-    found = {}
+    found = {column.name: at for at, column in enumerate(columns)}
+    found = {name: at for name, at in found.items() if name in there}
     for at, column in enumerate(columns):
+        if column.name in there:
+            continue
         # A sink writes `a.b` as `a__b`: it is read back by that name.
-        name = column.name if column.name in there else sanitized(column.name)
-        if name in there and name not in found:
+        name = sanitized(column.name)
+        if name in found:
+            other = columns[found[name]].name
+            raise Misfit(
+                f"'{inside}{other}' and '{inside}{column.name}' are one field, '{name}'"
+            )
+        if name in there:
             found[name] = at
         elif not column.nullable:
             raise Misfit(f"'{inside}{column.name}' is NOT NULL and is missing")

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from arroyo_nb.formats.avro.budget import Budget
 from arroyo_nb.formats.avro.cursor import Cursor
 from arroyo_nb.formats.json.strict import BadRecord
 
@@ -72,13 +73,20 @@ def _metadata(cursor: Cursor) -> Mapping[str, bytes]:
     return found
 
 
-def read_blocks(cursor: Cursor, header: Header) -> Iterator[Block]:
+def read_blocks(cursor: Cursor, header: Header, budget: Budget) -> Iterator[Block]:
     """The blocks from where the cursor stands to the end.
+
+    Parameters
+    ----------
+    cursor, header
+        The container.
+    budget
+        What is left for it.
 
     Raises
     ------
     BadRecord
-        When one is damaged, or its codec is not known.
+        When one is damaged, its codec is not known, or it becomes too much.
     """
     left_bytes, left_records = MAX_BYTES, MAX_RECORDS
     while cursor.at < len(cursor.data):
@@ -86,13 +94,25 @@ def read_blocks(cursor: Cursor, header: Header) -> Iterator[Block]:
         packed = cursor.read_bytes()
         if cursor.take(SYNC_BYTES) != header.sync or count < 0:
             raise BadRecord("invalid Avro: a block of the container is damaged")
-        block = Block(count, decompressed(packed, header.codec, left_bytes))
-        left_bytes -= len(block.data)
         left_records -= count
         if left_records < 0:
             most = f"{MAX_RECORDS:,}"
             raise BadRecord(f"invalid Avro: a container of over {most} records")
-        yield block
+        budget.rows.use(count)
+        data = _unpacked(packed, header.codec, left_bytes, budget)
+        left_bytes -= len(data)
+        yield Block(count, data)
+
+
+def _unpacked(packed: bytes, codec: str, most: int, budget: Budget) -> bytes:
+    """The bytes of a block; one that cannot be had has cost as much as it could."""
+    cost = min(most, budget.size_bytes.left)
+    try:
+        data = decompressed(packed, codec, cost)
+        cost = len(data)
+        return data
+    finally:
+        budget.size_bytes.use(cost)
 
 
 def decompressed(data: bytes, codec: str, most: int) -> bytes:
@@ -141,8 +161,7 @@ def decompressed(data: bytes, codec: str, most: int) -> bytes:
 
 
 def _too_large() -> BadRecord:
-    size = f"{MAX_BYTES:,}"
-    return BadRecord(f"invalid Avro: the blocks of the container are over {size} bytes")
+    return BadRecord("invalid Avro: the blocks of the container become too many bytes")
 
 
 def _snappy(data: bytes, most: int) -> bytes:

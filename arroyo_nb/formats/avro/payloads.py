@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from arroyo_nb.formats import DecodedPayloads
+from arroyo_nb.formats.avro.budget import Budget
 from arroyo_nb.formats.avro.columns import Misfit, mismatch
 from arroyo_nb.formats.avro.containers import Header, read_blocks, read_header
 from arroyo_nb.formats.avro.cursor import Cursor
@@ -35,6 +36,7 @@ from arroyo_nb.schema_registry.prefix import (
     PREFIX_BYTES,
     SchemaCache,
     by_schema_id,
+    unknown_ids,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 8 * 2**20
 """About so much is read at once: what is made on the way is several times as much."""
+
+TABLE_ROWS = 10_000
+"""Of about so many rows of containers a table is made at once."""
 
 MAX_SCHEMAS = 256
 """So many schemas of containers are kept."""
@@ -234,7 +239,9 @@ class RegisteredPayloads:
 
     def __init__(self, client: RegistryClient, columns: Columns) -> None:
         self._columns = columns
-        self._schemas = SchemaCache(lambda number: _registered(client, number, columns))
+        self._schemas = SchemaCache(
+            lambda number: _registered(client, number, columns), unknown_ids(client)
+        )
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
         """Read a batch of payloads.
@@ -244,7 +251,6 @@ class RegisteredPayloads:
         RunProblem
             When the registry does not answer, or refuses.
         """
-        self._schemas.begin_batch()
         block = Block.of(payloads)
         parts = [_read(NO_PREFIX, block.take(block.numbers[:0]), self._columns)]
         for schema_id, which in by_schema_id(payloads):
@@ -267,25 +273,32 @@ class ContainerPayloads:
         """Read a batch of payloads."""
         import pyarrow as pa
 
+        tables, budget = [self._columns.table([])], Budget()
         rows, numbers, bad = list[list[Any]](), list[int](), list[tuple[int, str]]()
         for number, payload in enumerate(payloads.to_pylist()):
             try:
-                found = self._rows(payload)
+                found = self._rows(payload, budget)
             except BadRecord as problem:
                 bad.append((number, str(problem)))
                 continue
             rows += found
             numbers += [number] * len(found)
-        table = self._columns.table(rows)
+            # Rows of Python are many times as large as those of Arrow.
+            if len(rows) >= TABLE_ROWS:
+                tables.append(self._columns.table(rows))
+                rows = []
+        tables.append(self._columns.table(rows))
+        table = pa.concat_tables(tables)
         return DecodedPayloads(table, pa.array(numbers, pa.int64()), tuple(bad))
 
-    def _rows(self, payload: bytes) -> list[list[Any]]:
+    def _rows(self, payload: bytes, budget: Budget) -> list[list[Any]]:
+        budget.begin(len(payload))
         cursor = Cursor(payload)
         header = read_header(cursor)
         reader = self._reader(header.schema)
         if isinstance(reader, str):
             raise BadRecord(reader)
-        return list(_datums(cursor, header, reader))
+        return list(_datums(cursor, header, reader, budget))
 
     def _read_schema(self, text: str) -> Reader | str:
         try:
@@ -294,12 +307,18 @@ class ContainerPayloads:
             return f"invalid Avro: the schema of the container: {fault}"
 
 
-def _datums(cursor: Cursor, header: Header, reader: Reader) -> Iterator[list[Any]]:
-    for block in read_blocks(cursor, header):
+def _datums(
+    cursor: Cursor, header: Header, reader: Reader, budget: Budget
+) -> Iterator[list[Any]]:
+    for block in read_blocks(cursor, header, budget):
         inside = Cursor(block.data)
         for _ in range(block.count):
             inside.count()
-            yield reader.datums.read(inside)
+            row = reader.datums.read(inside)
+            # The names in a schema may make long texts of few bytes.
+            texts = (value for value in row if isinstance(value, str | bytes))
+            budget.size_bytes.use(sum(map(len, texts)))
+            yield row
         if inside.at < len(block.data):
             raise BadRecord("invalid Avro: a block of the container is damaged")
 

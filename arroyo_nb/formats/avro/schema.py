@@ -21,8 +21,9 @@ REFERENCE = "reference"
 MAX_DEPTH, MAX_TYPES, MAX_BYTES = 64, 20_000, 4 * 2**20
 """How deep a schema is nested, of how many types it is, and how long its text is."""
 
-MAX_DIGITS = 1_000
-"""A decimal of more digits is taken for bytes: its numbers would have no end."""
+MAX_DIGITS = 100
+"""A decimal of more digits is taken for bytes: a few bytes would become long numbers,
+and a schema may be anybody's. No column has more than 38."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _WIRES: Mapping[str, tuple[str, ...]] = {

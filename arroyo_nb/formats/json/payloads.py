@@ -22,6 +22,7 @@ from arroyo_nb.schema_registry.prefix import (
     PREFIX_BYTES,
     SchemaCache,
     by_schema_id,
+    unknown_ids,
 )
 
 if TYPE_CHECKING:
@@ -102,8 +103,10 @@ class Unframed:
 
     def __init__(self, decoder: PayloadDecoder, client: RegistryClient | None) -> None:
         self._decoder = decoder
-        check = None if client is None else partial(_problem, client)
-        self._problems = None if check is None else SchemaCache(check)
+        self._problems: SchemaCache[str | None] | None = None
+        if client is not None:
+            check = partial(_problem, client)
+            self._problems = SchemaCache(check, unknown_ids(client))
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
         """Read a batch of payloads.
@@ -116,8 +119,6 @@ class Unframed:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if self._problems is not None:
-            self._problems.begin_batch()
         good, bad = np.zeros(len(payloads), bool), list[tuple[int, str]]()
         for schema_id, which in by_schema_id(payloads):
             if (why := self._refused(schema_id)) is None:

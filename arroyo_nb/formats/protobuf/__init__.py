@@ -24,12 +24,13 @@ from arroyo_nb.formats.protobuf.options import (
     OPTIONS,
     REGISTRY,
     SOURCES,
+    TEXT,
     check_sources,
     include_folders,
     source_option,
 )
 from arroyo_nb.schema import Schema
-from arroyo_nb.schema_registry import ENDPOINT
+from arroyo_nb.schema_registry import ENDPOINT, SUBJECT, registry_client
 from arroyo_nb.with_options import Option, OptionValue, resolved
 
 if TYPE_CHECKING:
@@ -73,14 +74,30 @@ class ProtobufFormat(FormatBase):
     ) -> Iterable[tuple[str, ArroyoError]]:
         """That nobody can be asked for the schema."""
         has_own = any(name in options for name in SOURCES)
-        if options.get(REGISTRY) and not has_own and ENDPOINT not in options:
+        if not options.get(REGISTRY) or has_own:
+            return
+        if ENDPOINT not in options:
             yield (
                 REGISTRY,
                 CatalogProblem(
                     f"required option '{ENDPOINT}' not set",
-                    hint="the schema of a record is read there",
+                    hint="the schema of a topic of Kafka is read there; a table of "
+                    f"another connector needs '{FILE}', '{DESCRIPTOR_SET}' or '{TEXT}'",
                 ),
             )
+        elif not {"topic", SUBJECT} & options.keys():
+            yield (
+                REGISTRY,
+                CatalogProblem(
+                    "the table has no topic by which a schema registry knows the "
+                    "schema of its records",
+                    hint=f"give it '{FILE}', '{DESCRIPTOR_SET}' or '{TEXT}'",
+                ),
+            )
+
+    def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether the ids of schemas are looked up."""
+        return bool(options.get(REGISTRY))
 
     def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
         """The option that has a record start with the id of its schema."""
@@ -145,13 +162,17 @@ class ProtobufFormat(FormatBase):
         primary_key: tuple[str, ...] = (),  # noqa: ARG002
     ) -> PayloadDecoder:
         """A reader of messages."""
+        from arroyo_nb.formats.protobuf.compile import has_protoc
         from arroyo_nb.formats.protobuf.confluent import ConfluentPayloads
         from arroyo_nb.formats.protobuf.payloads import MessagePayloads
         from arroyo_nb.formats.protobuf.source import read_schema
 
         message = read_schema("", options)
         made = MessagePayloads(message, schema, event_time)
-        return ConfluentPayloads(made, message) if options.get(REGISTRY) else made
+        if not options.get(REGISTRY):
+            return made
+        client = registry_client(options) if has_protoc() else None
+        return ConfluentPayloads(made, message, client)
 
     def sql_decoder(
         self,

@@ -8,15 +8,21 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem, RunProblem
 
 TIMEOUT_S = 30.0
 """How long protoc may take; it takes a twentieth of a second."""
+
+MAX_KEPT = 32
+"""Of so many files the descriptors are kept in a process."""
 
 _SHOWN_ERRORS = 5
 
@@ -28,6 +34,11 @@ _WARNING = re.compile(r".*: warning:|WARNING: |[IW]\d{4} ")
 """A line that protoc, or its log, writes of a file that may be right."""
 
 
+def has_protoc() -> bool:
+    """Whether protoc is installed."""
+    return find_spec("grpc_tools") is not None
+
+
 def require_protoc(table: str) -> None:
     """Make sure that protoc is installed.
 
@@ -36,7 +47,7 @@ def require_protoc(table: str) -> None:
     RunProblem
         When it is not.
     """
-    if find_spec("grpc_tools") is None:
+    if not has_protoc():
         raise RunProblem(
             f"the table '{table}' needs the package grpcio-tools",
             hint="pip install 'arroyo-nb[protobuf]'",
@@ -73,7 +84,63 @@ def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
             "with ':', ';' or '=' in its path",
             hint="give it another name",
         )
-    return _compiled(name, folders)
+    return _kept(name, (*folders,)) or _keep(name, (*folders,))
+
+
+_Key: TypeAlias = "tuple[str, tuple[Path, ...]]"
+_Stamps: TypeAlias = "Mapping[str, tuple[Path, int, int] | None]"
+
+
+def _kept(name: str, folders: tuple[Path, ...]) -> bytes | None:
+    """What was made of a file, if neither it nor what it imports has changed."""
+    found = _MADE.get((name, folders))
+    if found is None or _stamps(found.files, folders) != found.files:
+        return None
+    return found.descriptors
+
+
+def _keep(name: str, folders: tuple[Path, ...]) -> bytes:
+    """Compile a file: a statement asks several times for what it defines."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+    begun_ns = time.time_ns()
+    made = _compiled(name, folders)
+    files = _stamps((f.name for f in FileDescriptorSet.FromString(made).file), folders)
+    # One that has changed meanwhile may be another than the one that was read.
+    if all(stamp is None or stamp[1] < begun_ns for stamp in files.values()):
+        while len(_MADE) >= MAX_KEPT:
+            _MADE.pop(next(iter(_MADE)), None)
+        _MADE[name, folders] = _Made(files, made)
+    return made
+
+
+def _stamps(names: Iterable[str], folders: Sequence[Path]) -> _Stamps:
+    """Which file each name stands for, when it was changed and how long it is; None:
+    one that comes with protoc."""
+    return {name: _stamp(name, folders) for name in names}
+
+
+def _stamp(name: str, folders: Sequence[Path]) -> tuple[Path, int, int] | None:
+    for folder in folders:
+        try:
+            found = (folder / name).stat()
+        except OSError:
+            continue
+        # The time of its content alone is kept where a file is put in its place.
+        changed_ns = max(found.st_mtime_ns, found.st_ctime_ns)
+        return folder / name, changed_ns, found.st_size
+    return None
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The descriptors of a file, and the files that they are of."""
+
+    files: _Stamps
+    descriptors: bytes
+
+
+_MADE: dict[_Key, _Made] = {}
 
 
 @lru_cache(maxsize=32)

@@ -12,13 +12,14 @@ single zero. Source: Confluent's documentation, "Wire format".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
 from arroyo_nb.formats.protobuf.descriptors import (
@@ -26,9 +27,16 @@ from arroyo_nb.formats.protobuf.descriptors import (
     message_indexes,
     top_messages,
 )
-
-ID_BYTES = 5
-"""The zero and the id of the schema."""
+from arroyo_nb.formats.protobuf.registry import schema_file
+from arroyo_nb.schema_registry import RegistryClient
+from arroyo_nb.schema_registry.prefix import (
+    NO_PREFIX,
+    PREFIX_BYTES,
+    SchemaCache,
+    by_schema_id,
+    prefix,
+    unknown_ids,
+)
 
 _MAX_VARINT_BYTES = 5
 _MAX_DEPTH = 64
@@ -36,8 +44,7 @@ _MAX_DEPTH = 64
 
 def head(schema_id: int, message: MessageSchema) -> bytes:
     """What a sink writes before each message."""
-    place = place_bytes(message_indexes(message.descriptor))
-    return b"\0" + schema_id.to_bytes(ID_BYTES - 1, "big") + place
+    return prefix(schema_id) + place_bytes(message_indexes(message.descriptor))
 
 
 def place_bytes(indexes: tuple[int, ...]) -> bytes:
@@ -61,7 +68,7 @@ def _varint(number: int) -> bytes:
 
 
 class BadPlace(Exception):
-    """A payload that does not begin as Confluent's do; the text says why."""
+    """A payload whose message is not the wanted one; the text says why."""
 
 
 def read_place(payload: bytes) -> tuple[tuple[int, ...], int]:
@@ -70,18 +77,12 @@ def read_place(payload: bytes) -> tuple[tuple[int, ...], int]:
     Raises
     ------
     BadPlace
-        When the payload does not begin so.
+        When no place stands behind the id of the schema.
 
     >>> read_place(bytes([0, 0, 0, 0, 7, 4, 2, 0]))
     ((1, 0), 8)
     """
-    if payload[:1] != b"\0" or len(payload) <= ID_BYTES:
-        raise BadPlace(
-            "it does not begin with the id of a schema in the schema registry"
-        )
-    if not int.from_bytes(payload[1:ID_BYTES], "big"):
-        raise BadPlace("it begins with 0, which is the id of no schema")
-    count, at = _read_varint(payload, ID_BYTES)
+    count, at = _read_varint(payload, PREFIX_BYTES)
     if count == 0:
         return (0,), at
     if not 0 < count <= _MAX_DEPTH:
@@ -114,17 +115,40 @@ class ConfluentPayloads:
         Reads what stands behind.
     message
         The message that it reads.
+    client
+        Whom to ask which message stands at a place in the schema of a record; None: it
+        is the one that stands there in the table's own.
     """
 
-    def __init__(self, decoder: PayloadDecoder, message: MessageSchema) -> None:
+    def __init__(
+        self,
+        decoder: PayloadDecoder,
+        message: MessageSchema,
+        client: RegistryClient | None,
+    ) -> None:
         self._decoder = decoder
-        self._descriptor = message.descriptor
-        self._indexes = message_indexes(self._descriptor)
-        self._place = place_bytes(self._indexes)
+        self._name = message.name
+        self._own = message.descriptor.file
+        self._files: SchemaCache[FileDescriptor | str] | None = None
+        if client is not None:
+            ask = partial(schema_file, client)
+            self._files = SchemaCache(ask, unknown_ids(client))
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
-        """Read a batch of payloads."""
-        begins, bad = self._begins(payloads)
+        """Read a batch of payloads.
+
+        Raises
+        ------
+        RunProblem
+            When the registry does not answer, or refuses.
+        """
+        begins, bad = np.zeros(len(payloads), np.int64), list[tuple[int, str]]()
+        for schema_id, which in by_schema_id(payloads):
+            file = self._file(schema_id)
+            if isinstance(file, str):
+                bad += ((number, file) for number in which.tolist())
+            else:
+                bad += self._place(payloads, which, file, begins)
         numbers = np.flatnonzero(begins)
         values = payloads.to_pylist()
         messages = [values[n][begins[n] :] for n in numbers.tolist()]
@@ -133,44 +157,58 @@ class ConfluentPayloads:
         placed = numbers[found.numbers.to_numpy()]
         return replace(found, numbers=pa.array(placed, pa.int64()), bad=tuple(bad))
 
-    def _begins(
-        self, payloads: pa.Array
-    ) -> tuple[np.ndarray[Any, Any], list[tuple[int, str]]]:
-        """Where each message begins, 0 where none does, and why not."""
-        end = ID_BYTES + len(self._place)
-        usual = pc.and_(
-            pc.starts_with(payloads, pattern=b"\0"),
-            pc.equal(pc.binary_slice(payloads, ID_BYTES, end), self._place),
-        )
-        known = pc.not_equal(pc.binary_slice(payloads, 1, ID_BYTES), bytes(4))
-        usual = pc.fill_null(pc.and_(usual, known), False)
-        is_usual = usual.to_numpy(zero_copy_only=False)
-        begins, bad = np.where(is_usual, end, 0), []
-        for number in np.flatnonzero(~is_usual).tolist():
-            try:
-                begins[number] = self._begin(payloads[number].as_py())
-            except BadPlace as problem:
-                bad.append((number, str(problem)))
-        return begins, bad
+    def _file(self, schema_id: int | None) -> FileDescriptor | str:
+        """The schema of an id, or why it is none."""
+        if schema_id is None:
+            return NO_PREFIX
+        if not schema_id:
+            return "it begins with 0, which is the id of no schema"
+        return self._own if self._files is None else self._files.get(schema_id)
 
-    def _begin(self, payload: bytes) -> int:
+    def _place(
+        self,
+        payloads: pa.Array,
+        which: np.ndarray,
+        file: FileDescriptor,
+        begins: np.ndarray,
+    ) -> Iterator[tuple[int, str]]:
+        """Set where the messages of one schema begin; gives why others do not."""
+        place = _place_of(file, self._name)
+        end = PREFIX_BYTES + len(place)
+        found = pc.binary_slice(payloads, PREFIX_BYTES, end).take(pa.array(which))
+        is_usual = pc.equal(found, place).to_numpy(zero_copy_only=False) & bool(place)
+        begins[which[is_usual]] = end
+        for number in which[~is_usual].tolist():
+            try:
+                begins[number] = self._begin(payloads[number].as_py(), file)
+            except BadPlace as problem:
+                yield number, str(problem)
+
+    def _begin(self, payload: bytes, file: FileDescriptor) -> int:
         indexes, at = read_place(payload)
-        if indexes != self._indexes:
-            other = _name_at(self._descriptor, indexes)
-            named = f"'{other}'" if other else f"none of its schema: {[*indexes]}"
-            raise BadPlace(
-                f"its message is {named}, and not '{self._descriptor.full_name}'"
-            )
+        found = _name_at(file, indexes)
+        if found != self._name:
+            named = f"'{found}'" if found else f"none of its schema: {[*indexes]}"
+            raise BadPlace(f"its message is {named}, and not '{self._name}'")
         return at
 
 
-def _name_at(descriptor: Descriptor, indexes: tuple[int, ...]) -> str | None:
-    """The name of the message at a place of the same file; None: there is none."""
+def _place_of(file: FileDescriptor, name: str) -> bytes:
+    """How the place of a message is written; empty: it is none of the file."""
+    try:
+        found: Descriptor = file.pool.FindMessageTypeByName(name)
+    except KeyError:
+        return b""
+    return place_bytes(message_indexes(found)) if found.file.name == file.name else b""
+
+
+def _name_at(file: FileDescriptor, indexes: tuple[int, ...]) -> str | None:
+    """The name of the message at a place of a file; None: there is none."""
     first, *inner = indexes
-    names = top_messages(descriptor.file)
+    names = top_messages(file)
     if not 0 <= first < len(names):
         return None
-    found = descriptor.file.pool.FindMessageTypeByName(names[first])
+    found = file.pool.FindMessageTypeByName(names[first])
     for index in inner:
         if not 0 <= index < len(found.nested_types):
             return None

@@ -1,19 +1,26 @@
-"""Schemas of Protocol Buffers in a schema registry: asked once, where a run starts."""
+"""Schemas of Protocol Buffers in a schema registry: that of a table is asked for once,
+where a run starts; those of its records by their ids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
-from arroyo_nb.errors import RunProblem
+from google.protobuf.descriptor import FileDescriptor
+
+from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.formats.protobuf.compile import compiled_texts, require_protoc
+from arroyo_nb.formats.protobuf.descriptors import pool_of
 from arroyo_nb.formats.protobuf.options import FILE, TEXT
 from arroyo_nb.formats.protobuf.source import INLINE, read_file
 from arroyo_nb.schema_registry import (
     ENDPOINT,
+    MAX_SCHEMAS,
     PROTOBUF,
+    RegisteredSchema,
     RegistryClient,
+    registered_under,
     registry_client,
 )
 from arroyo_nb.with_options import OptionValue
@@ -37,7 +44,7 @@ def newest_schema(table: str, options: Mapping[str, OptionValue]) -> NewestSchem
     CatalogProblem
         When the schema does not compile.
     """
-    client, subject = _client(table, options), _subject(options)
+    client, subject = _client(table, options), registered_under(options)
     found = client.latest(subject)
     if found.schema_type != PROTOBUF:
         raise RunProblem(
@@ -46,11 +53,36 @@ def newest_schema(table: str, options: Mapping[str, OptionValue]) -> NewestSchem
             hint="name another 'value.subject', or another format",
         )
     require_protoc(table)
-    texts = {INLINE: found.text, **dict(_imported(client, found, set()))}
-    return NewestSchema(found.schema_id, compiled_texts((*texts.items(),), INLINE))
+    return NewestSchema(found.schema_id, _compiled(client, found))
 
 
-def _imported(client: Any, schema: Any, known: set[str]) -> Iterator[tuple[str, str]]:
+@lru_cache(MAX_SCHEMAS)
+def schema_file(client: RegistryClient, schema_id: int) -> FileDescriptor | str:
+    """The schema of an id, or why it is none of Protocol Buffers.
+
+    Raises
+    ------
+    RunProblem
+        When the registry is not there, or does not know it.
+    """
+    found = client.schema(schema_id)
+    called = f"its schema {schema_id} in the schema registry"
+    if found.schema_type != PROTOBUF:
+        return f"{called} is {found.schema_type}, and not {PROTOBUF}"
+    try:
+        return pool_of(_compiled(client, found)).FindFileByName(INLINE)
+    except CatalogProblem as problem:
+        return f"{called} cannot be used: {problem.message}"
+
+
+def _compiled(client: RegistryClient, schema: RegisteredSchema) -> bytes:
+    texts = {INLINE: schema.text, **dict(_imported(client, schema, set()))}
+    return compiled_texts((*texts.items(),), INLINE)
+
+
+def _imported(
+    client: RegistryClient, schema: RegisteredSchema, known: set[str]
+) -> Iterator[tuple[str, str]]:
     """The texts that a schema imports, by name; those of Google come with protoc."""
     for reference in schema.references:
         if reference.name in known or reference.name.startswith("google/protobuf/"):
@@ -77,7 +109,7 @@ def written_id(options: Mapping[str, OptionValue], imports: bool) -> int:
     RunProblem
         When the registry is not there, or refuses.
     """
-    client, subject = _client("", options), _subject(options)
+    client, subject = _client("", options), registered_under(options)
     text = _own_text(options)
     if text is None:
         return int(client.latest(subject).schema_id)
@@ -98,10 +130,6 @@ def _own_text(options: Mapping[str, OptionValue]) -> str | None:
     if FILE not in options:
         return None
     return read_file("", FILE, options).decode("utf-8", "replace")
-
-
-def _subject(options: Mapping[str, OptionValue]) -> str:
-    return str(options.get("value.subject", f"{options.get('topic')}-value"))
 
 
 def _client(table: str, options: Mapping[str, OptionValue]) -> RegistryClient:

@@ -28,7 +28,7 @@ CREATE TABLE h (id INT) WITH (connector = 'single_file', path = '/r', type = 'so
 -- <cell>:7:141: Failed to create table g caused by required option 'schema_registry.endpoint' not set
 --   CREATE TABLE g (id INT) WITH (connector = 'kafka', topic = 't', bootstrap_servers = 'localhost:9092', type = 'source', format = 'protobuf', 'protobuf.confluent_schema_registry' = true);
 --                                                                                                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: the schema of a record is read there
+--   hint: the schema of a topic of Kafka is read there; a table of another connector needs 'protobuf.file', 'protobuf.descriptor_set' or 'protobuf.schema'
 -- <cell>:8:88: Failed to create table h caused by the connector 'single_file' does not take the format 'protobuf'
 --   CREATE TABLE h (id INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'protobuf', 'protobuf.file' = 'm.proto')
 --                                                                                          ^^^^^^^^^^^^^^^^^^^

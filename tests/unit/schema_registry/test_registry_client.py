@@ -26,9 +26,12 @@ from arroyo_nb.schema_registry import (
 )
 from arroyo_nb.schema_registry.prefix import (
     UNKNOWN_AT_ONCE,
+    UNKNOWN_S,
     SchemaCache,
+    UnknownIds,
     by_schema_id,
     prefix,
+    unknown_ids,
 )
 
 RECORD = '{"type": "record", "name": "R", "fields": [%s]}'
@@ -49,7 +52,7 @@ def register(port):
 
 
 @contextmanager
-def answering(text):
+def answering(text, status=200, heard=None, **headers):
     """The port of a server that answers everything so."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -58,7 +61,11 @@ def answering(text):
             self.do_GET()
 
         def do_GET(self):
-            self.send_response(200)
+            if heard is not None:
+                heard.append(dict(self.headers))
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(text)
 
@@ -81,7 +88,11 @@ def test_one_that_is_away_is_waited_for_and_named():
 
 
 @pytest.mark.parametrize(
-    "text", [b"<html>", b"[]", b'{"id": null}', b"[" * 100_000, b"\xff", b'"id"']
+    "text",
+    [
+        *(b"<html>", b"[]", b'{"id": null}', b"[" * 100_000, b"\xff", b'"id"'),
+        *(b'{"id": -1}', b'{"id": %d}' % 2**32, b'{"id": %s}' % (b"1" * 5_000)),
+    ],
 )
 def test_what_is_no_registry_is_told_at_once(text):
     with (
@@ -100,6 +111,8 @@ def test_what_is_no_registry_is_told_at_once(text):
         b'{"schema": "x", "references": [{}]}',
         b'{"schema": "x", "references": 5}',
         b'{"schema": "x", "id": "y"}',
+        b'{"schema": "x", "id": -1}',
+        b'{"schema": "x", "id": 4294967296}',
     ],
 )
 def test_a_schema_that_is_not_told_as_a_registry_does(text):
@@ -107,6 +120,41 @@ def test_a_schema_that_is_not_told_as_a_registry_does(text):
         client = RegistryClient(f"http://127.0.0.1:{port}")
         with pytest.raises(RunProblem, match="answers what no schema registry does"):
             client.latest("s")
+
+
+def test_a_refusal_that_is_nested_without_end_is_told():
+    with answering(b"[" * 100_000, 500) as port:
+        client = RegistryClient(f"http://127.0.0.1:{port}")
+        with pytest.raises(
+            RunProblem, match="cannot answer now: 500 Internal Server Error"
+        ):
+            client.latest("s")
+
+
+@pytest.mark.parametrize("address", ["canary-5", "canary-5:x/", "http://[canary-5"])
+def test_an_address_that_is_none_is_told_and_not_shown(address):
+    with pytest.raises(RunProblem) as told:
+        RegistryClient(address, called="it").latest("s")
+    assert "canary" not in str(told.value)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_credentials_go_to_no_other_address(status):
+    heard = []
+    with answering(b'{"id": 7, "schema": "x"}', heard=heard) as other:
+        leads = f"http://127.0.0.1:{other}/canary-6"
+        with answering(b"", status, Location=leads) as port:
+            client = RegistryClient(f"http://127.0.0.1:{port}", "me", "canary-7")
+            calls = [
+                lambda: client.latest("s"),
+                lambda: client.schema(7),
+                lambda: client.register("s", AVRO, '"int"'),
+            ]
+            for call in calls:
+                with pytest.raises(RunProblem, match="that it has moved") as told:
+                    call()
+                assert "canary" not in str(told.value)
+    assert heard == []
 
 
 def test_the_number_of_a_schema():
@@ -241,18 +289,33 @@ def test_payloads_by_the_ids_that_they_begin_with():
     assert [*by_schema_id(pa.array([], pa.binary()))] == []
 
 
-def test_so_many_unknown_ids_are_asked_for_in_a_batch():
-    asked = []
+def test_unknown_ids_are_asked_for_again_after_a_minute_and_not_all_at_once():
+    asked, now = [], [0.0]
+    unknown = UnknownIds(lambda: now[0])
 
     def make(schema_id):
         asked.append(schema_id)
         raise UnknownSchema(f"no {schema_id}")
 
-    cache = SchemaCache(make)
-    cache.begin_batch()
+    def new_cache():
+        return SchemaCache(make, unknown)
+
+    cache = new_cache()
     found = [cache.get(number) for number in range(1_000)]
     assert len(asked) == UNKNOWN_AT_ONCE
     assert found[0] == "no 0"
     assert "was not asked for its schema 999" in found[-1]
-    cache.begin_batch()
-    assert cache.get(5_000) == "no 5000"
+    # A decoder lives for a batch: the next one knows them too.
+    assert new_cache().get(0) == "no 0"
+    assert "was not asked" in new_cache().get(5_000)
+    assert len(asked) == UNKNOWN_AT_ONCE
+    now[0] = UNKNOWN_S
+    assert new_cache().get(5_000) == "no 5000"
+    assert new_cache().get(0) == "no 0"
+    assert asked[UNKNOWN_AT_ONCE:] == [5_000, 0]
+
+
+def test_each_registry_has_unknown_ids_of_its_own():
+    one, same, other = (RegistryClient(f"http://{host}") for host in "aab")
+    assert unknown_ids(one) is unknown_ids(same)
+    assert unknown_ids(one) is not unknown_ids(other)

@@ -7,10 +7,12 @@ import random
 import struct
 import time
 import tracemalloc
+import zlib
 
 import pytest
 from avro_records import (
     REGISTRY,
+    SYNC,
     UNSTRUCTURED,
     container,
     datum,
@@ -22,6 +24,7 @@ from avro_records import (
 from machine import allowed
 from schema_registry import serving
 
+from arroyo_nb.formats.avro import budget
 from arroyo_nb.formats.avro.schema import SchemaFault, parse_schema
 from arroyo_nb.schema import (
     BIGINT,
@@ -398,3 +401,67 @@ def test_damaged_containers_are_bad():
 
 
 CODECS = ["null", "deflate", "bzip2", "xz", "snappy", "zstandard"]
+
+
+def foreign(schema, *blocks):
+    """A container that says itself how it was written: blocks of a count and bytes."""
+    meta = {"avro.schema": json.dumps(schema).encode(), "avro.codec": b"deflate"}
+    parts = [b"Obj\x01", datum({"type": "map", "values": "bytes"}, meta), SYNC]
+    for count, data in blocks:
+        packer = zlib.compressobj(9, wbits=-15)
+        packed = packer.compress(data) + packer.flush()
+        parts += [long(count), datum("bytes", packed), SYNC]
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("type_", [JSON, Decimal(9, 2), Decimal(38, 38)])
+@pytest.mark.parametrize("digits", [101, 1_000, 10**6, 10**9])
+def test_the_schema_of_a_container_makes_no_long_numbers_of_short_ones(type_, digits):
+    scales = {"precision": digits, "scale": digits}
+    schema = record(v=[logical("bytes", "decimal", **scales), "long"])
+    payload = foreign(schema, (20_000, b"\0\x02\x01" * 20_000))
+    begun = time.monotonic()
+    found = read(decoder({"v": type_}), payload)
+    assert time.monotonic() - begun < allowed(5)
+    assert found.rows.nbytes < 2**20
+    assert [text for (text,) in rows(found)] == ['"AQ=="'] * found.rows.num_rows
+    assert bool(found.rows.num_rows) == (type_ == JSON)
+
+
+def test_tiny_containers_do_not_become_rows_without_end(monkeypatch):
+    monkeypatch.setattr(budget, "SPARE_ROWS", 50_000)
+    usual = container(record(id="long"), {"id": 1})
+    tiny = foreign(record(id="null"), (900, b""))
+    large = foreign(record(id="long"), (20_000, b"\0" * 20_000))
+    payloads = [large, tiny, usual] * 100
+    assert max(map(len, payloads)) < 300
+    found = read(decoder({"id": BIGINT}), *payloads)
+    assert 50_000 < found.rows.num_rows <= 50_000 + sum(map(len, payloads))
+    told = dict(found.bad)
+    assert {number % 3 for number in told} == {0, 1}
+    assert all("too many rows or bytes for its size" in why for why in told.values())
+    assert found.rows["id"].to_pylist().count(1) == 100
+
+
+def test_a_damaged_container_costs_as_much_as_a_sound_one(monkeypatch):
+    monkeypatch.setattr(budget, "SPARE_ROWS", 50_000)
+    cut = foreign(record(id="long"), (20_000, b"\0" * 20_000 + b"\0"))
+    found = read(decoder({"id": BIGINT}), *[cut] * 10)
+    why = [why for _, why in found.bad]
+    assert len(why) == 10
+    assert "is damaged" in why[0]
+    assert "too many rows or bytes for its size" in why[-1]
+
+
+@pytest.mark.parametrize("type_", [TEXT, JSON])
+def test_the_names_in_a_schema_make_no_long_texts(monkeypatch, type_):
+    monkeypatch.setattr(budget, "SPARE_BYTES", 2**20)
+    name = "n" * 1_000
+    schema = record(v={"type": "enum", "name": "E", "symbols": [name]})
+    payload = foreign(schema, (10_000, b"\0" * 10_000))
+    made = decoder({"v": type_})
+    found = read(made, payload)
+    assert "too many rows or bytes for its size" in found.bad[0][1]
+    assert rows(read(made, foreign(schema, (1, b"\0")))) == [
+        (json.dumps(name) if type_ == JSON else name,)
+    ]

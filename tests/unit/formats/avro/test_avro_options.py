@@ -59,6 +59,14 @@ def test_a_source_that_is_refused(options, why):
         plan_script(source(*options), Catalog())
 
 
+def test_a_source_that_has_no_registry_is_told_what_to_write():
+    with pytest.raises(ArroyoError) as told:
+        plan_script(source(REGISTRY), Catalog())
+    assert "another connector asks no registry: give it 'avro.schema'" in str(
+        told.value
+    )
+
+
 EVERY = """{"type": "record", "name": "R", "fields": [
     {"name": "id", "type": "long"},
     {"name": "name", "type": ["null", "string"]},

@@ -299,6 +299,24 @@ def test_a_column_is_read_by_the_name_that_a_sink_writes():
     assert rows(found) == [(1, 2)]
 
 
+@pytest.mark.parametrize("names", [["a.b", "a_b"], ["a_b", "a.b"]])
+def test_a_field_is_first_the_column_of_its_own_name(names):
+    schema = record(a__b="int", a_b="int")
+    payload = datum(schema, {"a__b": 1, "a_b": 2})
+    found = read(decoder(dict.fromkeys(names, INT), schema), payload)
+    assert found.rows.to_pylist() == [{"a.b": 1, "a_b": 2}]
+
+
+@pytest.mark.parametrize("names", [("a__b", "a.b"), ("a.b", "a__b"), ("a-_b", "a.b")])
+def test_a_field_that_two_columns_would_be_is_refused(names):
+    schema = record(a__b="int")
+    columns = dict.fromkeys(names, INT)
+    found = read(decoder(columns, schema), datum(schema, {"a__b": 1}))
+    assert rows(found) == []
+    assert "are one field, 'a__b'" in found.bad[0][1]
+    assert all(f"'{name}'" in found.bad[0][1] for name in names)
+
+
 def test_each_record_is_read_by_the_schema_whose_id_it_begins_with():
     old, new = record(id="int"), record(id="long", name=["null", "string"])
     with serving() as (url, registry):
@@ -390,5 +408,5 @@ def test_a_container_that_would_be_gigabytes():
     found = read(decoder({"name": BYTEA}), bomb, many)
     assert rows(found) == []
     first, second = [why for _, why in sorted(found.bad)]
-    assert "of the container are over" in first
+    assert "of the container become too many bytes" in first
     assert "a container of over 100,000 records" in second

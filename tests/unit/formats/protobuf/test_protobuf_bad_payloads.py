@@ -10,6 +10,8 @@ from google.protobuf.message import DecodeError
 from proto_schemas import HEAD, compiled, decoder, read, usual_columns
 
 from arroyo_nb.formats.protobuf.confluent import head
+from arroyo_nb.schema import FLOAT, Field, Schema
+from arroyo_nb.schema_registry.prefix import NO_PREFIX
 
 TEXT = (
     HEAD
@@ -133,9 +135,10 @@ def test_what_google_reads_is_read_and_what_it_refuses_is_not():
 @pytest.mark.parametrize(
     ("payload", "why"),
     [
-        (b"", "does not begin with the id of a schema"),
-        (b"\0\0\0\0\x07", "does not begin with the id of a schema"),
-        (b"\x01\0\0\0\x07\0", "does not begin with the id of a schema"),
+        (b"", NO_PREFIX),
+        (b"\0\0\0\0", NO_PREFIX),
+        (b"\0\0\0\0\x07", "the place of its message is cut off"),
+        (b"\x01\0\0\0\x07\0", NO_PREFIX),
         (b"\0\0\0\0\0\0", "0, which is the id of no schema"),
         (b"\0\0\0\0\x07\x80", "the place of its message is cut off"),
         (b"\0\0\0\0\x07\xff\xff\xff\xff\x0f", "has -2147483648 numbers"),
@@ -176,3 +179,16 @@ def test_odd_floats_stay_what_they_are():
     ((d, f),) = [tuple(row.values()) for row in found.rows.to_pylist()]
     assert d != d
     assert str(f) == "-0.0"
+
+
+@pytest.mark.parametrize("number", [1e300, -3.5e38])
+def test_a_double_that_no_float_can_be_is_bad_and_not_infinite(number):
+    text = HEAD + "message M { double d = 1; }"
+    made = decoder(text, Schema((Field("d", FLOAT),)))
+
+    def payload(number):
+        return b"\x09" + struct.pack("<d", number)
+
+    found = read(made, *map(payload, (1.5, number, float("inf"))))
+    assert found.rows["d"].to_pylist() == [1.5, float("inf")]
+    assert found.bad == ((1, f"'d': {number} is no float"),)

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 
 import pytest
 from proto_schemas import FLIGHT, HEAD, compiled, read, rows
+from schema_registry import serving
 
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.protobuf.confluent import head, place_bytes, read_place
 from arroyo_nb.schema import BIGINT, Field, Schema
-from arroyo_nb.schema_registry import Reference, RegisteredSchema
+from arroyo_nb.schema_registry import ENDPOINT, Reference, RegisteredSchema
+from arroyo_nb.schema_registry.prefix import NO_PREFIX
 
 REGISTRY = "protobuf.confluent_schema_registry"
 OPTIONS = {REGISTRY: True, "topic": "flights", "protobuf.message": "Flight"}
@@ -78,6 +80,55 @@ def test_a_message_behind_another_has_its_place():
     assert found.bad == ((1, "its message is 't.Leg', and not 't.Flight'"),)
 
 
+BEHIND = HEAD + "message Other { int64 id = 2; } message Flight { int64 id = 2; }"
+
+
+def test_which_message_a_record_has_is_said_by_its_own_schema():
+    other = HEAD + "message Bird { message Flight { int64 id = 2; } int64 id = 2; }"
+    with serving() as (url, known):
+        ids = {
+            "own": known.add(FLIGHT, "PROTOBUF"),
+            "other": known.add(other, "PROTOBUF"),
+            "behind": known.add(BEHIND, "PROTOBUF"),
+            "avro": known.add('"long"'),
+            "broken": known.add("message {", "PROTOBUF"),
+        }
+        written = [
+            payload(b"\x02\x02", ids["own"]),
+            payload(b"\0", ids["own"]),
+            payload(b"\0", ids["other"]),
+            payload(b"\x04\0\0", ids["other"]),
+            payload(b"\0", ids["behind"]),
+            payload(b"\x02\x02", ids["behind"]),
+            payload(b"\0", ids["avro"]),
+            payload(b"\0", ids["broken"]),
+            payload(b"\0", 77),
+            payload(b"\0", 0),
+            b"\1" + payload(),
+            payload(b"\x02\x06", ids["behind"]),
+        ]
+        given = {"protobuf.schema": FLIGHT, ENDPOINT: url, **OPTIONS}
+        assert FORMAT.asks_registry(given)
+        for _ in range(2):
+            found = read(FORMAT.payload_decoder(COLUMNS, given, None), *written)
+            assert rows(found) == [(5,), (5,)]
+            assert found.numbers.to_pylist() == [0, 5]
+            told = dict(found.bad)
+            assert sorted(told) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+        # Each is asked for once in a process, whichever decoder asks.
+        assert len(known.asked) == len(ids) + 1
+    assert told[1] == "its message is 't.Leg', and not 't.Flight'"
+    assert told[2] == "its message is 't.Bird', and not 't.Flight'"
+    assert told[3] == "its message is 't.Bird.Flight', and not 't.Flight'"
+    assert told[4] == "its message is 't.Other', and not 't.Flight'"
+    assert told[6].endswith("in the schema registry is AVRO, and not PROTOBUF")
+    assert "in the schema registry cannot be used: the schema of" in told[7]
+    assert told[8].endswith("knows no schema 77")
+    assert told[9] == "it begins with 0, which is the id of no schema"
+    assert told[10] == NO_PREFIX
+    assert told[11] == "its message is none of its schema: [3], and not 't.Flight'"
+
+
 @pytest.mark.parametrize("place", [(0,), (1,), (1, 0), (3, 0, 200)])
 def test_a_place_is_written_as_it_is_read(place):
     written = payload(place_bytes(place), message=b"rest")
@@ -122,8 +173,18 @@ def test_a_registry_must_be_named(registry):
     ((option, problem),) = FORMAT.payload_option_problems(OPTIONS)
     assert option == REGISTRY
     assert "required option 'schema_registry.endpoint' not set" in problem.message
+    assert "another connector needs 'protobuf.file'" in problem.hint
     own = {**OPTIONS, "protobuf.schema": FLIGHT}
     assert list(FORMAT.payload_option_problems(own)) == []
+
+
+def test_a_table_without_a_topic_needs_a_schema_of_its_own():
+    of_a_tape = {REGISTRY: True, ENDPOINT: "http://h:1", "path": "/tape"}
+    ((option, problem),) = FORMAT.payload_option_problems(of_a_tape)
+    assert option == REGISTRY
+    assert "has no topic" in problem.message
+    for more in ({"topic": "t"}, {"protobuf.schema": FLIGHT}):
+        assert list(FORMAT.payload_option_problems(of_a_tape | more)) == []
 
 
 def envelope(options):

@@ -12,7 +12,16 @@ from proto_schemas import FLIGHT, HEAD, compiled, usual_columns
 from arroyo_nb.errors import CatalogProblem, DataProblem, RunProblem
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.protobuf.encode import RowEncoder
-from arroyo_nb.schema import BIGINT, INT, TEXT, Field, Schema, StructOf, Timestamp
+from arroyo_nb.schema import (
+    BIGINT,
+    DOUBLE,
+    INT,
+    TEXT,
+    Field,
+    Schema,
+    StructOf,
+    Timestamp,
+)
 
 TRIP = (
     HEAD
@@ -138,6 +147,14 @@ def test_a_number_that_does_not_fit_its_field_is_refused():
     encoder = RowEncoder(compiled(text), Schema((Field("small", BIGINT),)))
     with pytest.raises(DataProblem, match="'small': 8589934592 is no int32"):
         encoder([pa.array([1, 2**33], pa.int64())], 2)
+
+
+def test_a_double_that_no_float_can_be_is_refused_and_not_infinite():
+    text = HEAD + "message M { float f = 1; }"
+    encoder = RowEncoder(compiled(text), Schema((Field("f", DOUBLE),)))
+    assert len(encoder([pa.array([1.5, float("inf")])], 2)) == 2
+    with pytest.raises(DataProblem, match=r"'f': 1e\+300 is no float"):
+        encoder([pa.array([1.5, 1e300])], 2)
 
 
 def test_records_of_a_registry_are_only_read():

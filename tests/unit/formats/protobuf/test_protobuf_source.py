@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
 
 import pyarrow as pa
@@ -88,6 +90,53 @@ def test_a_changed_file_is_read_again(flight):
     flight.write_text(FLIGHT.replace("Leg leg = 3;", "Leg leg = 3; bool new = 4;"))
     after = schema(file=str(flight), message="Flight")
     assert fields(after) == [*fields(before), "new"]
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """The commands of protoc."""
+    run, commands = subprocess.run, []
+
+    def counting(command, **options):
+        commands.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", counting)
+    return commands
+
+
+def test_a_file_is_compiled_once_until_it_or_what_it_imports_changes(
+    tmp_path, compilations
+):
+    first, lib = tmp_path / "first", tmp_path / "lib"
+    first.mkdir()
+    lib.mkdir()
+    (lib / "a.proto").write_text(HEAD + "message A { bool x = 1; }")
+    path = tmp_path / "m.proto"
+    path.write_text(HEAD + 'import "a.proto"; message M { A a = 1; }')
+    options = {"file": str(path), "include": f"{first}, {lib}"}
+
+    def inner():
+        found = schema(**options, message="M")
+        return fields(found), [
+            field.name for field in found.descriptor.fields[0].message_type.fields
+        ]
+
+    assert [inner(), inner()] == [(["a"], ["x"])] * 2
+    assert len(compilations) == 1
+    (lib / "a.proto").write_text(HEAD + "message A { bool y = 1; }")
+    assert [inner(), inner()] == [(["a"], ["y"])] * 2
+    assert len(compilations) == 2
+    # Another file of the name is found before it.
+    (first / "a.proto").write_text(HEAD + "message A { bool z = 1; }")
+    assert [inner(), inner()] == [(["a"], ["z"])] * 2
+    assert len(compilations) == 3
+    # As long and as old as the one before.
+    other, before = tmp_path / "other", path.stat()
+    other.write_text(HEAD + 'import "a.proto"; message M { A b = 1; }')
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
+    assert inner() == (["b"], ["z"])
 
 
 def test_a_message_is_named_where_there_are_several():
