@@ -7,7 +7,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.connectors import Connector, TableSpec, decoding_options
-from arroyo_nb.feeds import ConnectionStatus, Feed, FeedEnded, Message, ReadsFeed
+from arroyo_nb.feeds import (
+    ConnectionStatus,
+    Feed,
+    FeedEnded,
+    Message,
+    ReadsFeed,
+)
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import TIMESTAMP, arrow_schema
