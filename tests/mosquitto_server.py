@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -115,23 +115,76 @@ REFUSED = b"\x20\x02\x00\x01"
 @contextmanager
 def without_mqtt_5(port: int) -> Iterator[int]:
     """A port in front of a broker, which refuses who speaks MQTT 5."""
+    with serving(lambda one: _pass_on(one, port)) as front:
+        yield front
+
+
+@contextmanager
+def cut_before_subscriptions(port: int, content: bytes) -> Iterator[int]:
+    """A port in front of a broker. What the first client sends behind its CONNECT is
+    lost, and its connection ends when the broker has sent some content."""
+    others: list[socket.socket] = []
+
+    def answer(one: socket.socket) -> None:
+        others.append(one)
+        if len(others) > 1:
+            _pass_on(one, port, by_any_version=True)
+            return
+        with one, socket.create_connection(("127.0.0.1", port)) as other:
+            other.sendall(one.recv(4096))
+            sent = b""
+            while content not in sent:
+                sent += other.recv(65_536)
+            one.sendall(sent)
+            one.shutdown(socket.SHUT_WR)
+            while one.recv(4096):
+                pass
+
+    with serving(answer) as front:
+        yield front
+
+
+@contextmanager
+def serving(answer: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A port whose connections are answered, each in a thread."""
+
+    def serve() -> None:
+        with suppress(OSError):  # the block has ended
+            while True:
+                one, _ = server.accept()
+                threading.Thread(target=answer, args=(one,), daemon=True).start()
+
     with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=_serve, args=(server, port), daemon=True).start()
+        threading.Thread(target=serve, daemon=True).start()
         yield server.getsockname()[1]
 
 
-def _serve(server: socket.socket, port: int) -> None:
-    with suppress(OSError):  # the block has ended
-        while True:
-            one, _ = server.accept()
-            threading.Thread(target=_pass_on, args=(one, port), daemon=True).start()
+CONNACK, SUBACK = b"\x20\x03\x00\x00\x00", b"\x90\x04\x00\x01\x00\x00"
+"""Of MQTT 5: a new session, and QoS 0 for the first subscription."""
 
 
-def _pass_on(one: socket.socket, port: int) -> None:
+@contextmanager
+def sending(packet: bytes) -> Iterator[int]:
+    """The port of a broker that sends one packet to whoever subscribes."""
+
+    def answer(one: socket.socket) -> None:
+        with one, suppress(OSError):
+            one.recv(4096)
+            one.sendall(CONNACK)
+            one.recv(4096)
+            one.sendall(SUBACK + packet)
+            while one.recv(4096):
+                pass
+
+    with serving(answer) as port:
+        yield port
+
+
+def _pass_on(one: socket.socket, port: int, *, by_any_version: bool = False) -> None:
     with one, socket.create_connection(("127.0.0.1", port)) as other:
         first = one.recv(4096)
         # The version is behind the name of the protocol.
-        if first[first.index(b"MQTT") + 4] == 5:
+        if first[first.index(b"MQTT") + 4] == 5 and not by_any_version:
             one.sendall(REFUSED)
             return
         other.sendall(first)

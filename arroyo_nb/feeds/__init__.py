@@ -226,6 +226,14 @@ class ReadsFeed(Protocol):
 
 
 @runtime_checkable
+class Forgettable(Protocol):
+    """A feed, or its recorder, whose server keeps something for a run that goes on."""
+
+    def forget(self) -> None:
+        """No run goes on where this one ends: the server is to keep nothing for it."""
+
+
+@runtime_checkable
 class HasConnection(Protocol):
     """A recorder of a feed."""
 

@@ -11,6 +11,7 @@ from arroyo_nb.feeds import (
     ConnectionStatus,
     Feed,
     FeedEnded,
+    Forgettable,
     Message,
     ReadsFeed,
 )
@@ -62,6 +63,11 @@ class FeedRecorder:
             if self._receiver is None
             else self._receiver.connection_status
         )
+
+    def forget(self) -> None:
+        """No run goes on (see :class:`arroyo_nb.feeds.Forgettable`)."""
+        if isinstance(self._feed, Forgettable):
+            self._feed.forget()
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """What has come, as soon as something has; an empty chunk when nothing has.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.feeds import FeedEnded, OwnCopies, ReadsFeed
+from arroyo_nb.feeds import FeedEnded, Forgettable, OwnCopies, ReadsFeed
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.tape.records import ArrivedRecord, TapeRecord, Unreadable
 
@@ -42,6 +42,8 @@ def feed_records(table: ConnectorTable) -> Iterator[ArrivedRecord]:
     assert isinstance(connector, ReadsFeed), "a table of a feed"
     number = arrived_us = 0
     feed = connector.feed(table.spec.resolved())
+    if isinstance(feed, Forgettable):
+        feed.forget()
     with Receiver(feed, None, resumed=False) as receiver:
         while True:
             try:
@@ -61,6 +63,8 @@ def feed_records(table: ConnectorTable) -> Iterator[ArrivedRecord]:
                 record = TapeRecord(0, number, at_ms, None, message.payload)
                 number += 1
                 yield ArrivedRecord(record, arrived_us)
-            # Messages of a queue that others read too are to stay there.
+            # Whoever asks for the next record has written these. A server that is told
+            # nothing sends no more after a while; but what is in a queue that others
+            # read too is to stay there.
             if messages and isinstance(feed, OwnCopies) and feed.own_copies:
                 receiver.acknowledge(messages[-1].position)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.catalog import ConnectorTable, LookupTable, MemoryTable, View
 from arroyo_nb.connectors import CONNECTORS, Direction, Streaming
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.feeds import Forgettable
 from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.schema import TIMESTAMP, arrow_schema, quoted
 
@@ -94,6 +95,8 @@ def _chunks(
     if isinstance(connector, Streaming):
         return connector.stream(spec).first_rows(spec, count, check)
     recorder = connector.recorder(spec)
+    if isinstance(recorder, Forgettable):
+        recorder.forget()
     chunks = recorder.chunks(None)
     return _for_a_while(chunks) if recorder.live else chunks
 

@@ -20,6 +20,7 @@ from server_process import free_port, resident_bytes
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import DataProblem, RunProblem, Unreached
 from arroyo_nb.feeds.connectors.nats import _client
+from arroyo_nb.feeds.peek import peek
 
 NATS = CONNECTORS.get("nats")
 
@@ -97,6 +98,69 @@ def test_messages_that_are_on_disk_leave_the_queue(server, retention, eventually
     with Tape(source(server, stream=name), first.position) as second:
         eventually(lambda: len(second.rows) >= 10 and left() == 0)
     assert first.column() + second.column() == list(range(60))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_queue_can_be_read_again_at_once(server, kept, eventually):
+    """By a run that goes on, and by a new one."""
+    name = f"again_{kept}"
+    nats.add_stream(server.port, name, f"{name}.>", retention="workqueue")
+    left = lambda: len(nats.stored(server.port, name))  # noqa: E731
+    with Tape(source(server, stream=name)) as first:
+        eventually(connected(first))
+        nats.publish(server.port, f"{name}.a", numbers(1))
+        eventually(lambda: first.rows and left() == 0)
+    nats.publish(server.port, f"{name}.a", numbers(2))
+    with Tape(source(server, stream=name), first.position if kept else None) as second:
+        eventually(lambda: second.rows or second.error)
+    assert second.error is None
+    assert second.column() == [2]
+
+
+def test_a_stream_of_interest_keeps_what_is_not_on_disk(tmp_path, eventually):
+    """The connection is lost, and then the run is killed."""
+    with nats_server(tmp_path) as server:
+        nats.add_stream(server.port, "s", "s.>", retention="interest")
+        with Tape(source(server, stream="s")) as first:
+            eventually(connected(first))
+            nats.publish(server.port, "s.a", numbers(0))
+            eventually(lambda: first.rows and not nats.stored(server.port, "s"))
+            position = first.position
+            first.pause()
+            nats.publish(server.port, "s.a", numbers(*range(1, 20)))
+            receiver = first.recorder._receiver
+            eventually(lambda: receiver._position["sequence"] == 20)
+            server.end()
+            server.start()
+            status = lambda: first.recorder.connection_status  # noqa: E731
+            eventually(lambda: status().connections == 2)
+            # The run is as good as killed: nothing of it is on disk any more.
+            with Tape(source(server, stream="s"), position) as second:
+                eventually(lambda: len(second.rows) >= 19, 20)
+    assert second.column() == list(range(1, 20))
+
+
+def test_a_message_that_no_request_holds_is_told(server, stream, eventually):
+    nats.publish(server.port, f"{stream}.a", [b'{"n": 1, "x": "%s"}' % (b"x" * 5_000)])
+    options = {"consumer.max_bytes": 1_000}
+    with Tape(source(server, stream=stream, **options)) as tape:
+        eventually(lambda: tape.error, 20)
+    assert "its next message is larger than a request of 1,000 bytes" in str(tape.error)
+    assert "consumer.max_bytes" in str(tape.error)
+
+
+def test_a_stream_of_the_same_length_that_was_made_anew_is_told(
+    server, stream, eventually
+):
+    nats.publish(server.port, f"{stream}.a", numbers(1))
+    with Tape(source(server, stream=stream)) as first:
+        eventually(lambda: first.rows)
+    nats.talk(server.port, lambda c: c.jetstream().delete_stream(stream))
+    nats.add_stream(server.port, stream, f"{stream}.>")
+    nats.publish(server.port, f"{stream}.a", numbers(2, 3))
+    with Tape(source(server, stream=stream), first.position) as second:
+        eventually(lambda: second.error or second.rows)
+    assert "has another stream" in str(second.error)
 
 
 def test_a_stream_that_was_made_anew_is_told(server, stream, eventually):
@@ -362,6 +426,67 @@ def test_a_server_of_another_name_is_not_trusted(
             reach(servers=servers)
 
 
+def test_a_login_is_not_sent_to_a_server_that_does_not_encrypt():
+    """It is told in clear what it should do, by whoever is there."""
+    heard = []
+
+    def answer(server):
+        one, _ = server.accept()
+        with one:
+            one.sendall(
+                b'INFO {"server_id":"a","version":"2.10.0","max_payload":9}\r\n'
+            )
+            while data := one.recv(4096):
+                heard.append(data)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answering = threading.Thread(target=answer, args=(server,))
+        answering.start()
+        login = {"auth.username": "ann", "auth.password": "s3cret"}
+        with pytest.raises(RunProblem, match="does not encrypt the connection of"):
+            reach(
+                servers=f"tls://127.0.0.1:{server.getsockname()[1]}",
+                **{"auth.type": "credentials", **login},
+            )
+        answering.join(allowed(10))
+    assert not answering.is_alive()
+    assert heard == []
+
+
+def test_rows_wait_for_jetstream_that_does_not_know_its_streams(
+    server, stream, tmp_path, monkeypatch
+):
+    from nats.js.errors import ServiceUnavailableError
+    from nats.js.manager import JetStreamManager
+
+    asked, ask = [], JetStreamManager.find_stream_name_by_subject
+
+    async def find(manager, subject):
+        asked.append(subject)
+        if len(asked) == 1:
+            raise ServiceUnavailableError(code=503, err_code=10008, description="busy")
+        return await ask(manager, subject)
+
+    monkeypatch.setattr(JetStreamManager, "find_stream_name_by_subject", find)
+    options = {"servers": f"127.0.0.1:{server.port}", "subject": f"{stream}.out"}
+    with open_writer("nats", tmp_path, **options) as sink:
+        sink.take(batch(numbers(1)), 0)
+        assert sink._publisher._confirms
+    assert len(asked) == 2
+
+
+def test_where_a_stream_was_rows_are_not_sent_unconfirmed(
+    tmp_path, server, stream, monkeypatch
+):
+    monkeypatch.setattr("arroyo_nb.feeds.sink.PATIENCE_S", 0.3)
+    options = {"servers": f"127.0.0.1:{server.port}", "subject": f"{stream}.out"}
+    with open_writer("nats", tmp_path, **options) as sink:
+        sink.take(batch(numbers(1)), 0)
+        nats.talk(server.port, lambda c: c.jetstream().delete_stream(stream))
+        with pytest.raises(Unreached, match="no stream takes"):
+            sink.take(batch(numbers(2)), 1)
+
+
 def test_rows_are_published_in_order_to_a_subject(server, tmp_path, eventually):
     options = {"servers": f"127.0.0.1:{server.port}", "subject": "out.plain"}
     with Tape(source(server, subject="out.*")) as tape:
@@ -443,6 +568,42 @@ def test_a_row_that_is_too_large_is_told(tmp_path):
             pytest.raises(DataProblem, match="a message of 2,000 bytes; NATS at"),
         ):
             sink.take(batch([b"x" * 2_000]), 0)
+
+
+def test_a_subject_can_be_looked_into(server):
+    sending = threading.Event()
+
+    def send():
+        while not sending.wait(0.05):
+            nats.publish_plain(server.port, "peeked.a", numbers(1))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        found = peek(
+            f"nats://127.0.0.1:{server.port}/peeked.*",
+            {},
+            check=lambda: None,
+            seconds=2,
+        )
+    finally:
+        sending.set()
+        sender.join()
+    assert found.options == {
+        "connector": "nats",
+        "servers": f"nats://127.0.0.1:{server.port}",
+        "subject": "peeked.*",
+    }
+    assert {message.payload for message in found.messages} == set(numbers(1))
+    for wrong, said in (
+        ("nats://127.0.0.1", "does not say which subject"),
+        ("nats://ann:pw@one/a", "has a login in it"),
+    ):
+        with pytest.raises(RunProblem, match=said) as refused:
+            peek(wrong, {}, check=lambda: None, seconds=1)
+        assert "pw" not in str(refused.value)
+    with pytest.raises(RunProblem, match="has no option 'headers'"):
+        peek("nats://one/a", {"headers": "A: b"}, check=lambda: None, seconds=1)
 
 
 @pytest.mark.long

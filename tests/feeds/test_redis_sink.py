@@ -16,6 +16,7 @@ from server_process import free_port
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem, Unreached
+from arroyo_nb.feeds.connectors.redis._sink import Marker
 
 REDIS = CONNECTORS.get("redis")
 COLUMNS = "name TEXT NOT NULL, place TEXT NOT NULL, age INT"
@@ -125,11 +126,72 @@ def test_an_older_copy_of_a_state_folder_is_refused(empty, tmp_path):
 def test_a_batch_that_fails_in_part_is_written_again(empty, tmp_path):
     empty.client.set("user.bob", "no list")
     with sink(empty, tmp_path, target="list", **BY_NAME) as writer:
-        with pytest.raises(RunProblem, match=r"refuses the table 't'.*WRONGTYPE"):
+        with pytest.raises(RunProblem, match=r"refuses the table 't': WRONGTYPE"):
             writer.take(users(ANN, BOB), 0)
         empty.client.delete("user.bob")
         writer.take(users(ANN, BOB), 0)
     assert empty.client.lrange("user.bob", 0, -1) == [value(BOB)]
+
+
+def test_two_who_write_the_same_batch_write_it_once(empty, tmp_path, monkeypatch):
+    """One that was given up may still write while the next one does."""
+    add, others = Marker.add, []
+
+    def add_late(marker, pipeline, batch_id):
+        if not others:
+            others.append(sink(empty, tmp_path, target="list"))
+            with others[0] as other:
+                other.take(users(ANN), batch_id)
+        add(marker, pipeline, batch_id)
+
+    monkeypatch.setattr(Marker, "add", add_late)
+    with sink(empty, tmp_path, target="list") as writer:
+        writer.take(users(ANN), 0)
+    assert empty.client.lrange("user.", 0, -1) == [value(ANN)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "cure"),
+    [
+        ({"maxmemory": "1"}, ("maxmemory", "0")),
+        ({"replicaof": "127.0.0.1 1"}, ("replicaof", "no one")),
+        (
+            {"replicaof": "127.0.0.1 1", "replica-serve-stale-data": "no"},
+            ("replicaof", "no one"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("target", ["string", "list"])
+def test_a_batch_waits_for_a_server_that_takes_none_now(
+    tmp_path, settings, cure, target, monkeypatch
+):
+    with running(tmp_path) as server:
+        change(server, settings)
+        options = {"target": target, **BY_NAME}
+        with monkeypatch.context() as patched, sink(server, tmp_path, **options) as one:
+            patched.setattr("arroyo_nb.feeds.sink.PATIENCE_S", 0.3)
+            with pytest.raises(
+                Unreached, match="takes no rows of the table 't' now: "
+            ) as told:
+                one.take(users(ANN), 0)
+        assert "ann" not in str(told.value)
+        change(server, dict([cure]))
+        with sink(server, tmp_path, **options) as writer:
+            writer.take(users(ANN), 0)
+        found = (
+            server.client.lrange("user.ann", 0, -1)
+            if target == "list"
+            else [server.client.get("user.ann")]
+        )
+        assert found == [value(ANN)]
+
+
+def change(server, settings):
+    for name, given in settings.items():
+        if name == "replicaof":
+            server.client.execute_command("REPLICAOF", *given.upper().split())
+        else:
+            server.client.config_set(name, given)
 
 
 def test_a_large_batch_comes_whole(empty, tmp_path):

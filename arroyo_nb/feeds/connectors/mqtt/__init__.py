@@ -16,7 +16,9 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
-from arroyo_nb.feeds.connectors.mqtt._client import Broker, split_url
+from arroyo_nb.feeds import PeekedFeed
+from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
+from arroyo_nb.feeds.connectors.mqtt._client import Broker, check_tls, split_url
 from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
@@ -131,6 +133,7 @@ class Mqtt(ConnectorBase):
     """Topics of an MQTT broker, read and written."""
 
     info = _INFO
+    schemes = ("mqtt", "mqtts")
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
         """None: a message does not say its columns."""
@@ -143,14 +146,15 @@ class Mqtt(ConnectorBase):
         url = str(spec.options["url"])
         if not REFERENCE.search(url):
             try:
-                split_url(url)
+                check_tls(split_url(url)[0], spec.options)
             except CatalogProblem as problem:
                 yield "url", problem
         topic = str(spec.options["topic"])
         if not REFERENCE.search(topic) and (why := topic_problem(topic, direction)):
             yield "topic", why
-        if ("tls.key" in spec.options) > ("tls.cert" in spec.options):
-            yield "tls.key", CatalogProblem("required option 'tls.cert' not set")
+        for name, needed in (("tls.key", "tls.cert"), ("password", "username")):
+            if name in spec.options and needed not in spec.options:
+                yield name, CatalogProblem(f"required option '{needed}' not set")
         yield from message_problems(spec, direction)
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
@@ -173,6 +177,22 @@ class Mqtt(ConnectorBase):
         # Not 2: see the module of the source.
         qos = min(1, QOS[str(spec.options["qos"])])
         return MqttFeed(broker, str(spec.options["topic"]), qos)
+
+    def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
+        """What a URL gives: the broker's, and behind it the topic.
+
+        Raises
+        ------
+        RunProblem
+            When it names no topic, or as of :meth:`feed`.
+        """
+        address, topic = split_broker_url(url, "topic", "mqtt://host:port/topic")
+        found = {"url": address, "topic": topic}
+        spec = peeked_spec(self.info, found, options)
+        why = topic_problem(str(spec.options["topic"]), Direction.SOURCE)
+        if why is not None:
+            raise RunProblem(why.message, hint=why.hint)
+        return PeekedFeed(self.feed(spec), {"connector": self.info.name, **found})
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Receives the messages; errors are those of :meth:`feed`."""

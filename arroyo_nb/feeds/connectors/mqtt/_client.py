@@ -11,13 +11,14 @@ import secrets
 import ssl
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
+from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client, MQTTMessage
@@ -103,6 +104,7 @@ class Broker:
             return None if name not in options else str(options[name])
 
         scheme, host, port = split_url(str(options["url"]))
+        check_tls(scheme, options)
         limit = options.get("max_packet_size")
         return cls(
             table=spec.name,
@@ -202,6 +204,22 @@ def split_url(url: str) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname, port or _PORTS[parts.scheme]
 
 
+def check_tls(scheme: str, options: Mapping[str, OptionValue]) -> None:
+    """Make sure that options of TLS are not given for a connection in clear.
+
+    Raises
+    ------
+    CatalogProblem
+        When they are.
+    """
+    given = next((name for name in options if name.startswith("tls.")), None)
+    if given is not None and scheme not in _TLS:
+        raise CatalogProblem(
+            f"'{given}' is set, and 'url' is not of an encrypted connection",
+            hint="write mqtts://host:port",
+        )
+
+
 class TlsSocket(ssl.SSLSocket):
     """A socket that is closed where the handshake fails: the library leaves it open."""
 
@@ -227,6 +245,8 @@ class MqttClient:
         Whether the broker keeps messages for it while it is away.
     is_old
         Whether it speaks MQTT 3.1.1 only.
+    topic
+        What it subscribes to, with its QoS; None: nothing.
     on_message
         Is given each message, on the library's thread.
     on_lost
@@ -247,11 +267,14 @@ class MqttClient:
         *,
         keeps_session: bool = False,
         is_old: bool = False,
+        topic: tuple[str, int] | None = None,
         on_message: Callable[[MQTTMessage], None] | None = None,
         on_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        from paho.mqtt.client import Client, MQTTv5, MQTTv311
+        from paho.mqtt.client import MQTTv5, MQTTv311
         from paho.mqtt.enums import CallbackAPIVersion
+
+        from arroyo_nb.feeds.connectors.mqtt._reporting_client import ReportingClient
 
         self.broker = broker
         self.is_old = is_old
@@ -261,10 +284,11 @@ class MqttClient:
         self._changed = threading.Condition()
         self._answer: ReasonCode | None = None
         self._failure: RunProblem | None = None
-        self._granted: dict[int, Sequence[ReasonCode]] = {}
+        self._topic = topic
+        self._is_subscribed = False
         self._closing = False
-        self._on_lost = on_lost
-        self.client: Client = Client(
+        self._on_message, self._on_lost = on_message, on_lost
+        self.client = ReportingClient(
             CallbackAPIVersion.VERSION2,
             client_id=client_id,
             clean_session=not keeps_session if is_old else None,
@@ -272,6 +296,7 @@ class MqttClient:
             reconnect_on_failure=False,
             manual_ack=True,
         )
+        self.client.on_failure = self._broken
         self.client.connect_timeout = CONNECT_S
         # Who publishes counts: how many the broker takes is known when it answers.
         self.client.max_inflight_messages_set(0)
@@ -283,7 +308,7 @@ class MqttClient:
         self.client.on_subscribe = self._subscribed
         self.client.on_disconnect = self._disconnected
         if on_message is not None:
-            self.client.on_message = lambda _client, _data, message: on_message(message)
+            self.client.on_message = self._received
         self._connect()
 
     def _connect(self) -> None:
@@ -331,8 +356,14 @@ class MqttClient:
                     raise OldBroker(self.broker.away("it speaks MQTT 3.1.1").message)
                 raise self.broker.problem(self._answer)
 
-    def subscribe(self, topic: str, qos: int) -> None:
-        """Subscribe to a topic, which may have wildcards.
+    def await_subscription(self, is_busy: Callable[[], bool]) -> None:
+        """Wait until the broker has confirmed the subscription.
+
+        Parameters
+        ----------
+        is_busy
+            Whether so many messages are there that they must be taken first: those of a
+            session may come before the answer.
 
         Raises
         ------
@@ -341,24 +372,18 @@ class MqttClient:
         RunProblem
             When the broker refuses.
         """
-        from paho.mqtt.subscribeoptions import SubscribeOptions
-
-        # Messages that the broker retains come once, and not with each connection.
-        news = SubscribeOptions(qos, retainHandling=1)
-        asked = {"qos": qos} if self.is_old else {"options": news}
-        _, mid = self.client.subscribe(topic, **asked)
         with self._changed:
-            self._changed.wait_for(
-                lambda: mid in self._granted or self._failure, ANSWER_S
+            known = self._changed.wait_for(
+                lambda: self._is_subscribed or self._failure or is_busy(), ANSWER_S
             )
-            granted = self._granted.pop(mid or 0, None)
-        if granted is None:
-            raise self._failure or self.broker.away("it does not answer")
-        for reason in granted:
-            if reason.is_failure:
-                subject = f"refuses a subscription to '{topic}' of"
-                hint = "look at the option 'topic', and at what the login may read"
-                raise self.broker.refusal(subject, str(reason), hint)
+        self.check()
+        if not known:
+            raise self.broker.away("it does not answer")
+
+    def wake(self) -> None:
+        """Have who waits look again."""
+        with self._changed:
+            self._changed.notify_all()
 
     @property
     def is_lost(self) -> bool:
@@ -376,15 +401,26 @@ class MqttClient:
         if self._failure is not None:
             raise self._failure
 
-    def close(self) -> None:
-        """Disconnect."""
+    def close(self, *, forget: bool = False) -> None:
+        """Disconnect; ``forget``: the broker keeps no more messages, where MQTT 5 is
+        spoken."""
         self._closing = True
+        settings = self._forgotten() if forget and not self.is_old else {}
         with suppress(OSError, ValueError):
-            self.client.disconnect()
+            self.client.disconnect(**settings)
         # It waits until all is sent, which a broker that hangs does not take.
         stopping = threading.Thread(target=self.client.loop_stop, daemon=True)
         stopping.start()
         stopping.join(CLOSE_S)
+
+    @staticmethod
+    def _forgotten() -> dict[str, Any]:
+        from paho.mqtt.packettypes import PacketTypes
+        from paho.mqtt.properties import Properties
+
+        told = Properties(PacketTypes.DISCONNECT)  # type: ignore[no-untyped-call]
+        told.SessionExpiryInterval = 0
+        return {"properties": told}
 
     def _connected(
         self,
@@ -399,18 +435,40 @@ class MqttClient:
             self.limits = properties.json() if properties is not None else {}  # type: ignore[no-untyped-call]
             self._answer = reason
             self._changed.notify_all()
+        # Here, so that no message of a session comes between.
+        if self._topic is not None and not reason.is_failure:
+            self._subscribe(*self._topic)
+
+    def _subscribe(self, topic: str, qos: int) -> None:
+        from paho.mqtt.subscribeoptions import SubscribeOptions
+
+        # Messages that the broker retains come once, and not with each connection.
+        news = SubscribeOptions(qos, retainHandling=1)
+        asked = {"qos": qos} if self.is_old else {"options": news}
+        self.client.subscribe(topic, **asked)
+
+    def _received(self, _client: Client, _data: Any, message: MQTTMessage) -> None:
+        assert self._on_message is not None, "set where it is"
+        self._on_message(message)
+        if not self._is_subscribed:
+            self.wake()
 
     def _subscribed(
         self,
         _client: Client,
         _data: Any,
-        mid: int,
+        _mid: int,
         reasons: Sequence[ReasonCode],
         _properties: Properties | None,
     ) -> None:
-        with self._changed:
-            self._granted[mid] = reasons
-            self._changed.notify_all()
+        refused = next((reason for reason in reasons if reason.is_failure), None)
+        if refused is None or self._topic is None:
+            self._is_subscribed = True
+            self.wake()
+        else:
+            subject = f"refuses a subscription to '{self._topic[0]}' of"
+            hint = "look at the option 'topic', and at what the login may read"
+            self._lose(self.broker.refusal(subject, str(refused), hint))
 
     def _disconnected(
         self,
@@ -420,13 +478,23 @@ class MqttClient:
         reason: ReasonCode,
         _properties: Properties | None,
     ) -> None:
+        said = flags.is_disconnect_packet_from_server
+        self._lose(
+            self.broker.problem(reason)
+            if said
+            else self.broker.away("the connection was lost")
+        )
+
+    def _broken(self, problem: Exception) -> None:
+        """The library's thread has ended: of what the broker sent it made nothing."""
+        why = f"it sends what is not MQTT ({type(problem).__name__})"
+        self._lose(self.broker.away(why))
+
+    def _lose(self, problem: RunProblem) -> None:
         with self._changed:
-            said = flags.is_disconnect_packet_from_server
-            self._failure = (
-                self.broker.problem(reason)
-                if said
-                else self.broker.away("the connection was lost")
-            )
+            # The first one says the most: what comes behind follows from it.
+            if self._failure is None:
+                self._failure = problem
             self._changed.notify_all()
         if not self._closing:
             self._on_lost()

@@ -10,13 +10,13 @@ QoS 1.
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from arroyo_nb.feeds import Message
 from arroyo_nb.feeds.connectors.mqtt._client import Broker, MqttClient, OldBroker
+from arroyo_nb.tape.clock import EvenClock
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,8 +94,12 @@ class MqttConnection:
         As of :class:`MqttClient`.
     topic, qos
         What is subscribed to.
+    is_kept
+        Whether a run may go on where this one ends.
     unacknowledged
         What the broker may send again.
+    arrivals
+        When messages come.
     """
 
     def __init__(
@@ -106,32 +110,36 @@ class MqttConnection:
         qos: int,
         *,
         is_old: bool,
+        is_kept: bool,
         unacknowledged: Unacknowledged,
+        arrivals: EvenClock,
     ) -> None:
         self.lost_messages = 0
         self._client_id = client_id
+        self._is_kept = is_kept
         self._unacknowledged = unacknowledged
         self._changed = threading.Condition()
-        self._messages: list[Message] = []
+        self._arrivals = arrivals
+        # What the library has received, and when. A message gets its number when it is
+        # taken: the broker sends those again that were not.
+        self._messages: list[tuple[MQTTMessage, int]] = []
         self._size_bytes = 0
         self._closing = False
-        # Messages of a session come right behind the answer to the connection.
-        self._begun = threading.Event()
         self._client = MqttClient(
             broker,
             client_id,
             keeps_session=qos > 0,
             is_old=is_old,
+            topic=(topic, qos),
             on_message=self._put,
             on_lost=self._wake,
         )
         self.resumes = qos > 0 and self._client.has_session
         unacknowledged.begin(has_session=self.resumes)
-        self._begun.set()
         try:
-            self._client.subscribe(topic, qos)
+            self._client.await_subscription(lambda: self._is_full)
         except Exception:
-            self.close()
+            self._end(forget=False)
             raise
 
     def receive(self, timeout_s: float) -> Sequence[Message]:
@@ -140,12 +148,27 @@ class MqttConnection:
             self._changed.wait_for(
                 lambda: self._messages or self._client.is_lost, timeout_s
             )
+            # While nothing can come between: what is there goes before its end.
+            if not self._messages:
+                self._client.check()
             taken, self._messages = self._messages, []
             self._size_bytes = 0
             self._changed.notify_all()
-        if not taken:
-            self._client.check()
-        return taken
+        found = [self._message(*one) for one in taken]
+        if None in found:
+            self._acknowledge()
+        return [message for message in found if message is not None]
+
+    def _message(self, message: MQTTMessage, arrived_us: int) -> Message | None:
+        """A message with its number; None: it was taken before."""
+        position = None
+        if message.qos > 0:
+            number = self._unacknowledged.add(message)
+            if number is None:
+                return None
+            position = {"client": self._client_id, "number": number}
+        payload = bytes(message.payload)
+        return Message(payload, arrived_us, position, (message.topic,))
 
     def acknowledge(self, position: Position | None) -> None:
         """Tell the broker that it may forget all messages up to a position."""
@@ -154,12 +177,16 @@ class MqttConnection:
             self._acknowledge()
 
     def close(self) -> None:
-        """Disconnect; the broker keeps the session."""
+        """Disconnect; the broker keeps the session, if a run can go on with it: that
+        knows its client by the position of a message."""
+        goes_on = self._is_kept and self._unacknowledged.number > 0
+        self._end(forget=not goes_on)
+
+    def _end(self, *, forget: bool) -> None:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
-        self._begun.set()
-        self._client.close()
+        self._client.close(forget=forget)
 
     def _acknowledge(self) -> None:
         for mid in self._unacknowledged.take():
@@ -167,7 +194,8 @@ class MqttConnection:
 
     def _put(self, message: MQTTMessage) -> None:
         """Take a message of the library, on its thread."""
-        self._begun.wait()
+        # A topic that is no text is no MQTT: the library's thread ends with its error.
+        size_bytes = len(message.topic) + len(message.payload) + 200
         with self._changed:
             if self._is_full and message.qos == 0:
                 self.lost_messages += 1
@@ -176,17 +204,8 @@ class MqttConnection:
             self._changed.wait_for(lambda: self._closing or not self._is_full)
             if self._closing:
                 return
-            position = None
-            if message.qos > 0:
-                number = self._unacknowledged.add(message)
-                if number is None:
-                    self._acknowledge()
-                    return
-                position = {"client": self._client_id, "number": number}
-            now_us = time.time_ns() // 1_000
-            taken = Message(bytes(message.payload), now_us, position, (message.topic,))
-            self._messages.append(taken)
-            self._size_bytes += taken.size_bytes
+            self._messages.append((message, self._arrivals.now_us()))
+            self._size_bytes += size_bytes
             self._changed.notify_all()
 
     @property
@@ -223,8 +242,14 @@ class MqttFeed:
         self._topic = topic
         self._qos = qos
         self._is_old = False
+        self._is_kept = True
         self._client_id: str | None = None
         self._unacknowledged = Unacknowledged(0)
+        self._arrivals = EvenClock()
+
+    def forget(self) -> None:
+        """No run goes on (see :class:`arroyo_nb.feeds.Forgettable`)."""
+        self._is_kept = False
 
     def connect(self, position: Position | None) -> MqttConnection:
         """Connect as the client that has received up to a position.
@@ -254,5 +279,7 @@ class MqttFeed:
             self._topic,
             self._qos,
             is_old=self._is_old,
+            is_kept=self._is_kept,
             unacknowledged=self._unacknowledged,
+            arrivals=self._arrivals,
         )

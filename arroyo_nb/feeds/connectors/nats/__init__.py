@@ -16,6 +16,8 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
+from arroyo_nb.feeds import PeekedFeed
+from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
 from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.table_options import message_problems
@@ -173,6 +175,7 @@ class Nats(ConnectorBase):
     """Subjects and streams of NATS: which of the two follows from the options."""
 
     info = _INFO
+    schemes = ("nats", "tls")
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
         """None: a message does not say its columns."""
@@ -211,6 +214,19 @@ class Nats(ConnectorBase):
         if "stream" in spec.options:
             return StreamFeed(servers, Consumer.of(spec.options))
         return SubjectFeed(servers, str(spec.options["subject"]))
+
+    def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
+        """What a URL gives: a server's, and behind it the subject.
+
+        Raises
+        ------
+        RunProblem
+            When it names no subject, or as of :meth:`feed`.
+        """
+        address, subject = split_broker_url(url, "subject", "nats://host:port/subject")
+        found = {"servers": address, "subject": subject}
+        feed = self.feed(peeked_spec(self.info, found, options))
+        return PeekedFeed(feed, {"connector": self.info.name, **found})
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Receives the messages; errors are those of :meth:`feed`."""
@@ -279,9 +295,10 @@ def _servers(spec: TableSpec) -> Servers:
 
 
 def _connect(spec: TableSpec) -> Callable[[], Publisher]:
-    from arroyo_nb.feeds.connectors.nats._sink import NatsPublisher
+    from arroyo_nb.feeds.connectors.nats._sink import NatsPublisher, Target
 
-    return partial(NatsPublisher, _servers(spec), str(spec.options["subject"]))
+    target = Target(str(spec.options["subject"]))
+    return partial(NatsPublisher, _servers(spec), target)
 
 
 CONNECTOR = Nats()

@@ -12,19 +12,19 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import TimeoutError as NoAnswerInTime
 from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
 
 if TYPE_CHECKING:
-    from nats.aio.client import Client
-
     from arroyo_nb.connectors import TableSpec
+    from arroyo_nb.feeds.connectors.nats._informed_client import InformedClient
 
 CONNECT_S, ANSWER_S = 4.0, 10.0
 """How long a connection may take, and an answer of the server."""
@@ -37,7 +37,8 @@ CLOSE_S = 0.8
 
 LOOK_S = 0.1
 
-_SCHEMES = ("nats://", "tls://")
+_TLS = "tls://"
+_SCHEMES = ("nats://", _TLS)
 _HOST = re.compile(r"[\w.-]+(?::\d{1,5})?\Z")
 _LOGIN = re.compile(r"(?<=://)[^/]*@|^[^/:]*:[^/]*@")
 _REFUSED = re.compile(
@@ -239,9 +240,11 @@ class NatsClient:
         self.failure: RunProblem | None = None
         self.ignored = ""
         """What a refusal may name that does not matter, in lower case."""
+        self.has_ignored = False
+        """Whether there was such a refusal."""
         self._on_lost, self._on_slow = on_lost, on_slow
         self._closing = False
-        self._client: Client | None = None
+        self._client: InformedClient | None = None
         self._failed: asyncio.Future[Exception] | None = None
         self._loop = ClosingLoop()
         self._thread = threading.Thread(
@@ -255,7 +258,7 @@ class NatsClient:
             raise
 
     @property
-    def client(self) -> Client:
+    def client(self) -> InformedClient:
         """The library's client; used in the event loop only."""
         assert self._client is not None, "it is connected"
         return self._client
@@ -304,9 +307,10 @@ class NatsClient:
         raise problem or self.servers.away("there is no address")
 
     async def _connect_to(self, address: str) -> None:
-        from nats.aio.client import Client
+        from arroyo_nb.feeds.connectors.nats._informed_client import InformedClient
 
-        client = Client()
+        is_encrypted = address.startswith(_TLS)
+        client = InformedClient(partial(self._check_info, is_encrypted))
         # The library would try again and again, and tells only its callback why.
         self._failed = asyncio.get_running_loop().create_future()
         settings: dict[str, Any] = {
@@ -319,7 +323,7 @@ class NatsClient:
             "name": f"arroyo-nb {self.servers.table}",
             **self.servers.login(),
         }
-        if address.startswith("tls://"):
+        if is_encrypted:
             settings["tls"] = ssl.create_default_context()
         connecting = asyncio.ensure_future(client.connect([address], **settings))
         either: set[asyncio.Future[Any]] = {connecting, self._failed}
@@ -338,6 +342,14 @@ class NatsClient:
             self._failed = None
         self._client = client
 
+    def _check_info(self, is_encrypted: bool, info: Mapping[str, Any]) -> None:
+        if is_encrypted and not info.get("tls_required"):
+            raise self.servers.refusal(
+                "does not encrypt the connection of",
+                "its 'servers' say tls://",
+                "look at the settings of the server, or at who is between",
+            )
+
     async def _heard(self, problem: Exception) -> None:
         from nats.errors import SlowConsumerError
 
@@ -346,7 +358,9 @@ class NatsClient:
                 self._failed.set_result(problem)
         elif isinstance(problem, SlowConsumerError):
             self._on_slow()
-        elif not self.ignored or self.ignored not in str(problem).lower():
+        elif self.ignored and self.ignored in str(problem).lower():
+            self.has_ignored = True
+        else:
             self._lose(problem)
 
     async def _closed(self) -> None:

@@ -12,6 +12,7 @@ import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,26 @@ def identified(prefix: str) -> Callable[[pa.Table, int], pa.Table]:
     return identify
 
 
+_NOT_ENABLED = (10039, 10076)
+"""JetStream's errors where an account, or the server, has none."""
+
+
+@dataclass
+class Target:
+    """Where rows go, over all connections of a sink.
+
+    Parameters
+    ----------
+    subject
+        Its name.
+    has_stream
+        Whether a stream has been seen to take it. From then on all rows are confirmed.
+    """
+
+    subject: str
+    has_stream: bool = False
+
+
 class NatsPublisher:
     """Publishes to one subject, over one connection.
 
@@ -74,24 +95,27 @@ class NatsPublisher:
     ----------
     servers
         Where to.
-    subject
-        Its name.
+    target
+        Where rows go.
     """
 
-    def __init__(self, servers: Servers, subject: str) -> None:
+    def __init__(self, servers: Servers, target: Target) -> None:
         self._servers = servers
-        self._subject = subject
+        self._target = target
+        self._subject = target.subject
         self._client = NatsClient(servers)
         self._stream = self._client.client.jetstream(timeout=ACK_S)
-        self._has_stream: bool | None = None
+        # None: that was not asked yet.
+        self._confirms: bool | None = target.has_stream or None
 
     def send(self, rows: pa.Table, batch_id: int) -> None:  # noqa: ARG002
         """Publish messages in order, and wait until the server has confirmed all."""
         payloads, ids = rows[VALUE].to_pylist(), rows[ID].to_pylist()
         self._check_sizes(payloads)
-        if self._has_stream is None:
-            self._has_stream = self._client.call(self._finds_stream())
-        send = self._confirmed if self._has_stream else self._flushed
+        if self._confirms is None:
+            self._confirms = self._client.call(self._finds_stream())
+            self._target.has_stream = self._confirms
+        send = self._confirmed if self._confirms else self._flushed
         self._client.call(send(payloads, ids), 2 * ACK_S)
         # A subject that may not be written is told behind the answer.
         self._client.check()
@@ -106,17 +130,32 @@ class NatsPublisher:
             )
 
     async def _finds_stream(self) -> bool:
-        """Whether a stream has the subject; who may not ask is taken to have none."""
-        from nats.errors import NoRespondersError
-        from nats.js.errors import APIError
+        """Whether a stream has the subject; who may not ask is taken to have none.
+
+        Raises
+        ------
+        Unreached
+            When that is not known now: JetStream may be choosing its leader.
+        """
+        from nats.js.errors import APIError, NotFoundError
 
         # It may be allowed to publish and nothing else.
         self._client.ignored = "$js.api.stream.names"
         try:
             stream = self._client.client.jetstream(timeout=2)
             await stream.find_stream_name_by_subject(self._subject)
-        except (APIError, NoRespondersError, TimeoutError):
+        except NotFoundError:
             return False
+        except APIError as problem:
+            nobody = problem.err_code is None and not self._client.client.has_streams
+            if nobody or problem.err_code in _NOT_ENABLED:
+                return False
+            why = problem.description or "JetStream does not answer"
+            raise self._servers.away(why) from problem
+        except TimeoutError as problem:
+            if self._client.has_ignored:
+                return False
+            raise self._servers.problem(problem) from problem
         return True
 
     async def _confirmed(self, payloads: Sequence[bytes], ids: Sequence[str]) -> None:

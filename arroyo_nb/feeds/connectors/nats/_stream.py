@@ -1,7 +1,7 @@
 """Messages of a JetStream stream, as a feed receives them: each exactly once.
 
 A position is the number of a message in its stream. Every connection makes a consumer
-of its own that begins behind the position, so messages come in order from there, and
+of its own that begins behind what is on disk, so messages come in order from there, and
 one that comes again is known by its number. Messages are acknowledged when they are on
 disk, for streams that keep a message until then.
 """
@@ -14,13 +14,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.errors import Unreached
+from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import Message
 from arroyo_nb.feeds.connectors.nats._client import NatsClient, Servers
+from arroyo_nb.tape.clock import EvenClock
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ PULL_S = 5.0
 :data:`SILENT_S` shows that the connection hangs."""
 
 SILENT_S = 3.0
+
+_DELETE_S = 0.4
+"""How long the removal of a consumer may take when a connection is closed."""
 
 _NS, _MS = 1_000_000_000, 1_000_000
 _PREFIX = "consumer."
@@ -130,7 +135,7 @@ class Consumer:
         Parameters
         ----------
         after
-            The number of the last message that was received; 0: there was none.
+            The number of the last message that is on disk; 0: there is none.
         keeps_unread
             Whether the stream has only what nobody has acknowledged: such a one is
             read from its start.
@@ -154,9 +159,13 @@ class StreamConnection:
         The number of the last message that was received; 0: there was none.
     stored
         The number of the last one that is on disk.
+    created
+        When the stream was made that they are of; None: that is not known.
     names
         The server's consumers that were made before; the one of this connection is left
         in it.
+    arrivals
+        When messages come.
     """
 
     lost_messages = 0
@@ -168,14 +177,19 @@ class StreamConnection:
         *,
         received: int,
         stored: int,
+        created: str | None,
         names: set[str],
+        arrivals: EvenClock,
     ) -> None:
         self.resumes = True
         self.stored = stored
         self._servers = servers
         self._consumer = consumer
         self._last = received
+        self._created = created
+        self._keeps_unread = False
         self._names = names
+        self._arrivals = arrivals
         self._name = f"arroyo-nb-{secrets.token_hex(8)}"
         self._inbox = ""
         self._changed = threading.Condition()
@@ -194,15 +208,17 @@ class StreamConnection:
     def _begin(self) -> None:
         stream = self._consumer.stream
         found = self._ask(f"STREAM.INFO.{stream}", {})
-        self._check_stream(found["state"])
+        self._check_stream(found["state"], found["created"])
         retention = found["config"]["retention"]
-        keeps_unread = retention == "workqueue"
+        self._keeps_unread = keeps_unread = retention == "workqueue"
         if retention == "limits" and self._last:
             self.resumes = found["state"]["first_seq"] <= self._last + 1
         if keeps_unread:
             # It takes one consumer; the messages stay.
             self._delete_former()
-        settings = self._consumer.beginning(self._last, keeps_unread=keeps_unread)
+        # What was received is not on disk yet, and a stream of interest has it for as
+        # long as a consumer waits for it: a run that is killed now needs it.
+        settings = self._consumer.beginning(self.stored, keeps_unread=keeps_unread)
         named = {**settings, "durable_name": self._name}
         self._names.add(self._name)
         self._ask(
@@ -214,15 +230,20 @@ class StreamConnection:
             self._delete_former()
         self._client.call(self._subscribe())
 
-    def _check_stream(self, state: Mapping[str, Any]) -> None:
+    def _check_stream(self, state: Mapping[str, Any], created: str) -> None:
         """Make sure that it is the stream that was read before."""
-        if state["last_seq"] < self._last:
+        why, ends = None, state["last_seq"]
+        if ends < self._last:
+            why = f"it ends with message {ends:,}, and {self._last:,} were received"
+        elif self._created not in (None, created):
+            why = f"it was made at {created}, and not at {self._created}"
+        if why is not None:
             raise self._servers.refusal(
                 f"has another stream '{self._consumer.stream}' now than before for",
-                f"it ends with message {state['last_seq']:,}, and {self._last:,} were "
-                "received",
+                why,
                 "start the run with another state folder",
             )
+        self._created = created
 
     def _delete_former(self) -> None:
         for name in self._names - {self._name}:
@@ -318,19 +339,36 @@ class StreamConnection:
                 self._acknowledge()
                 return
             self._last = sequence
-            position = {"consumer": self._name, "sequence": sequence}
-            taken = Message(message.data, time.time_ns() // 1_000, position)
+            position = {
+                "consumer": self._name,
+                "sequence": sequence,
+                "created": self._created,
+            }
+            taken = Message(message.data, self._arrivals.now_us(), position)
             self._messages.append(taken)
             self._changed.notify_all()
 
     def _end_request(self, status: str, headers: Mapping[str, str]) -> None:
         if status == "100":  # a heartbeat
             return
+        gave_nothing = self._asked == self._consumer.pull_messages
         self._asked = 0
         # 404, 408, and a 409 of a limit end a request that was not filled.
         why = headers.get("Description", "the consumer is gone")
         if status == "503" or (status == "409" and "max" not in why.lower()):
             self._fail(why)
+        elif status == "409" and gave_nothing and "maxbytes" in why.lower():
+            self._refuse_bytes()
+
+    def _refuse_bytes(self) -> None:
+        """No request will give the next message."""
+        most = self._consumer.pull_bytes(self._client.client.max_payload)
+        self._client.failure = self._client.failure or self._servers.refusal(
+            f"cannot give the stream '{self._consumer.stream}' to",
+            f"its next message is larger than a request of {most:,} bytes",
+            "give a larger 'consumer.max_bytes'",
+        )
+        self._changed.notify_all()
 
     def _fail(self, why: str) -> None:
         if self._client.failure is None:
@@ -359,8 +397,18 @@ class StreamConnection:
             self._client.soon(acknowledge)
 
     def close(self) -> None:
-        """Disconnect; the server keeps the consumer for a while."""
+        """Disconnect; the server keeps the consumer for a while, but for one that would
+        keep others out of its stream."""
+        if self._keeps_unread and self._client.failure is None:
+            path = f"$JS.API.CONSUMER.DELETE.{self._consumer.stream}.{self._name}"
+            with suppress(RunProblem):
+                self._client.call(self._request_behind(path), _DELETE_S)
         self._client.close()
+
+    async def _request_behind(self, path: str) -> None:
+        """Ask JetStream when it has had the acknowledgements."""
+        await self._client.flush()
+        await self._client.client.request(path, b"", timeout=_DELETE_S)
 
     def _lose(self) -> None:
         with self._changed:
@@ -390,6 +438,7 @@ class StreamFeed:
         self._consumer = consumer
         self._connection: StreamConnection | None = None
         self._names: set[str] = set()
+        self._arrivals = EvenClock()
 
     def connect(self, position: Position | None) -> StreamConnection:
         """Connect, and read on behind a position.
@@ -411,6 +460,8 @@ class StreamFeed:
             self._consumer,
             received=received,
             stored=received if before is None else before.stored,
+            created=position.get("created") if position else None,
             names=self._names,
+            arrivals=self._arrivals,
         )
         return self._connection

@@ -7,12 +7,12 @@ so is what comes faster than it is read.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from arroyo_nb.feeds import Message
 from arroyo_nb.feeds.connectors.nats._client import NatsClient, Servers
+from arroyo_nb.tape.clock import EvenClock
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,11 +33,14 @@ class SubjectConnection:
         Where to.
     subject
         What is subscribed to; may have wildcards.
+    arrivals
+        When messages come.
     """
 
     resumes = False
 
-    def __init__(self, servers: Servers, subject: str) -> None:
+    def __init__(self, servers: Servers, subject: str, arrivals: EvenClock) -> None:
+        self._arrivals = arrivals
         self.lost_messages = 0
         self._changed = threading.Condition()
         self._messages: list[Message] = []
@@ -81,7 +84,7 @@ class SubjectConnection:
             if full or self._size_bytes >= QUEUE_BYTES:
                 self.lost_messages += 1
                 return
-            taken = Message(message.data, time.time_ns() // 1_000)
+            taken = Message(message.data, self._arrivals.now_us())
             self._messages.append(taken)
             self._size_bytes += taken.size_bytes
             self._changed.notify_all()
@@ -111,6 +114,7 @@ class SubjectFeed:
         self.server = servers.shown
         self._servers = servers
         self._subject = subject
+        self._arrivals = EvenClock()
 
     def connect(self, position: Position | None) -> SubjectConnection:  # noqa: ARG002
         """Connect and subscribe.
@@ -122,4 +126,4 @@ class SubjectFeed:
         RunProblem
             When one refuses.
         """
-        return SubjectConnection(self._servers, self._subject)
+        return SubjectConnection(self._servers, self._subject, self._arrivals)

@@ -76,3 +76,19 @@ def is_away(problem: Exception) -> bool:
     refused = (exceptions.AuthenticationError, exceptions.AuthorizationError)
     away = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
     return isinstance(problem, away) and not isinstance(problem, refused)
+
+
+def is_busy(problem: Exception) -> bool:
+    """Whether a server answers that it cannot write for now: it has no memory left, is
+    a replica, or somebody else writes the same."""
+    from redis import exceptions
+
+    passing = (
+        exceptions.BusyLoadingError,
+        exceptions.ClusterDownError,  # and MasterDownError
+        exceptions.OutOfMemoryError,
+        exceptions.ReadOnlyError,
+        exceptions.TryAgainError,
+        exceptions.WatchError,
+    )
+    return isinstance(problem, passing)

@@ -8,6 +8,7 @@ there may have rows of such a batch twice.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +21,7 @@ from arroyo_nb.feeds.connectors.redis._client import (
     PASSWORD,
     addresses,
     is_away,
+    is_busy,
     make_client,
 )
 from arroyo_nb.feeds.payloads import VALUE
@@ -38,8 +40,8 @@ MARKER_S = 7 * 24 * 3600
 
 KEY, FIELD = "target.key_column", "target.field_column"
 
-_NOT_NOW = ("LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "OOM")
-"""Errors of a server that may pass by themselves."""
+_COMMAND = re.compile(r"\ACommand # \d+ \(.*\) of pipeline caused error: ", re.S)
+"""What the library puts before an error: the command, which has the row."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +174,13 @@ class Server:
 
     def problem(self, problem: Exception) -> RunProblem:
         """What its client raises, in our words."""
-        why = str(problem).rstrip(".") or type(problem).__name__
-        if is_away(problem) or why.startswith(_NOT_NOW):
+        why = _COMMAND.sub("", str(problem)).rstrip(".") or type(problem).__name__
+        if is_busy(problem):
+            return Unreached(
+                f"{self.name} takes no rows of the table '{self.table}' now: {why}",
+                hint="look at its memory, and whether 'address' is of the primary",
+            )
+        if is_away(problem):
             return Unreached(
                 f"the table '{self.table}' cannot reach {self.name}: {why}",
                 hint="start it, or look at 'address' or 'cluster.addresses'",
@@ -201,15 +208,17 @@ class Marker:
         self._key = f"{prefix}arroyo-nb:{saved['id']}"
         self._is_first = True
 
-    def has(self, client: Any, batch_id: int) -> bool:
-        """Whether a batch is there.
+    def has(self, pipeline: Any, batch_id: int) -> bool:
+        """Whether a batch is there. What a pipeline writes behind it is refused if
+        somebody else writes the number meanwhile.
 
         Raises
         ------
         StateProblem
             When a later one is: the state folder is an older copy.
         """
-        found = client.get(self._key)
+        pipeline.watch(self._key)
+        found = pipeline.get(self._key)
         newest = -1 if found is None else int(found)
         if newest > batch_id and self._is_first:
             raise StateProblem(
@@ -260,19 +269,22 @@ class RedisPublisher:
     def send(self, rows: pa.Table, batch_id: int) -> None:
         """Write rows in order; returns when the server has all of them."""
         try:
-            if self._marker is not None and self._marker.has(self._client, batch_id):
-                return
-            transaction = {} if self._server.is_cluster else {"transaction": False}
-            if self._marker is not None:
-                transaction = {"transaction": True}
-            with self._client.pipeline(**transaction) as pipeline:
-                self._target.add(pipeline, rows)
+            with self._pipeline() as pipeline:
                 if self._marker is not None:
+                    if self._marker.has(pipeline, batch_id):
+                        return
+                    pipeline.multi()
                     self._marker.add(pipeline, batch_id)
+                self._target.add(pipeline, rows)
                 pipeline.execute()
         except self._errors as problem:
             self._withdraw(problem, batch_id)
             raise self._server.problem(problem) from problem
+
+    def _pipeline(self) -> Any:
+        if self._server.is_cluster:
+            return self._client.pipeline()
+        return self._client.pipeline(transaction=self._marker is not None)
 
     def _withdraw(self, problem: Exception, batch_id: int) -> None:
         from redis.exceptions import ResponseError
