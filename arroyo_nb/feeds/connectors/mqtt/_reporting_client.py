@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from paho.mqtt.client import Client, MQTTErrorCode
+from paho.mqtt.client import Client
+from paho.mqtt.enums import MQTTErrorCode
 
 
 class ReportingClient(Client):
