@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -90,11 +90,15 @@ def answer_problem(
 
 def _excerpt(answer: httpx.Response) -> bytes:
     """How a body begins; of one that comes slowly, what has come in time."""
+    import httpx
+
     taken, until_s = b"", time.monotonic() + _EXCERPT_S
-    for piece in answer.iter_bytes():
-        taken += piece
-        if len(taken) >= _EXCERPT_BYTES or time.monotonic() > until_s:
-            break
+    # The status says what is wrong, whatever becomes of the body.
+    with suppress(httpx.HTTPError):
+        for piece in answer.iter_bytes():
+            taken += piece
+            if len(taken) >= _EXCERPT_BYTES or time.monotonic() > until_s:
+                break
     return taken
 
 

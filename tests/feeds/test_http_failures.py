@@ -13,6 +13,7 @@ from feed_servers import (
     payloads,
     reply,
     spec_of,
+    wait_for_end,
 )
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec
@@ -182,6 +183,19 @@ def test_of_an_error_that_comes_slowly_the_beginning_is_told(monkeypatch):
     assert "answers 400 Bad Request: xx" in said
     # All of it would be longer than what is shown.
     assert not said.endswith("\u2026")
+
+
+def test_an_error_whose_body_never_comes_is_told_by_its_status(monkeypatch):
+    monkeypatch.setattr("arroyo_nb.feeds.http.ANSWER_S", 0.3)
+
+    def answer(handler):
+        handler.send_response(401)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        wait_for_end(handler)
+
+    with HttpServer(answer) as server:
+        assert "refuses the request (401 Unauthorized)" in refusal(server.url)
 
 
 def test_a_server_that_repeats_its_url_does_not_bring_a_variable_into_the_error(
