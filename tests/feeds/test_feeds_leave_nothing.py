@@ -11,6 +11,7 @@ from test_websocket_feeds import sends, serving
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.feeds.connectors.webhook import WebhookWriter
+from arroyo_nb.feeds.payloads import VALUE
 from arroyo_nb.feeds.receiver import Receiver
 
 TIMES = 20
@@ -59,7 +60,7 @@ def test_a_feed_that_is_stopped_leaves_nothing(connector, urls, eventually):
 def test_a_webhook_that_is_closed_leaves_nothing(urls, eventually):
     def post():
         writer = WebhookWriter(spec_of(CONNECTORS.get("webhook"), urls["webhook"]))
-        writer.take(pa.table({"value": ["1"]}), 0)
+        writer.take(pa.table({VALUE: ["1"]}), 0)
         writer.close()
 
     post()

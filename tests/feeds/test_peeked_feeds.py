@@ -107,13 +107,14 @@ def test_where_nothing_comes_it_is_said(peeked):
     ("url", "kind", "says"),
     [
         ("gopher://host/x", RunProblem, "no connector can look into 'gopher://host/x'"),
-        (f"http://127.0.0.1:{free_port()}", Unreached, "cannot be reached"),
+        ("http://127.0.0.1:{port}", Unreached, "cannot be reached"),
         ("http://", RunProblem, "is not at a URL of HTTP"),
     ],
 )
 def test_what_cannot_be_looked_into_is_told(url, kind, says):
     with pytest.raises(kind, match=says):
-        feeds.peek(url, {}, check=look, seconds=1)
+        # The same name of the test in each process: its port is found here.
+        feeds.peek(url.format(port=free_port()), {}, check=look, seconds=1)
 
 
 def test_a_look_can_be_interrupted():
