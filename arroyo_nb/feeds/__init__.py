@@ -130,6 +130,14 @@ class Feed(Protocol):
         """
 
 
+@runtime_checkable
+class OwnCopies(Protocol):
+    """A feed whose server keeps a copy of each message for this client alone: who
+    acknowledges it takes it from nobody else, and who does not soon gets no more."""
+
+    own_copies: bool
+
+
 class PeekedFeed(NamedTuple):
     """What a URL was found to give.
 

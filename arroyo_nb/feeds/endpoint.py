@@ -90,24 +90,6 @@ class Endpoint:
         return f"the server{of_table} {self.shown}{',' if self.table else ''}"
 
 
-def require_package(table: str, package: str) -> None:
-    """Make sure that a package is installed; its module has the same name.
-
-    Raises
-    ------
-    RunProblem
-        When it is not.
-    """
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        who = f"the table '{table}'" if table else "this URL"
-        raise RunProblem(
-            f"{who} needs the package {package}",
-            hint="pip install 'arroyo-nb[feeds]'",
-        )
-
-
 def endpoint_problems(
     options: Mapping[str, OptionValue], schemes: Sequence[str]
 ) -> Iterator[tuple[str, ArroyoError]]:

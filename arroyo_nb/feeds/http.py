@@ -1,7 +1,7 @@
 """Requests over HTTP.
 
-Certificates are always verified. A redirect of a GET is followed; headers of the table
-are sent to no other server, and what is encrypted stays so.
+Certificates are always verified. A redirect of a GET is followed; headers and the body
+of the table are sent to no other server, and what is encrypted stays so.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def send(
             if not answer.has_redirect_location:
                 break
             answer.close()
-            url, own = _redirected(endpoint, answer, own)
+            url, own = _redirected(endpoint, answer, own, has_body=body is not None)
         else:
             raise endpoint.refused(
                 f"redirects more than {REDIRECTS} times",
@@ -121,12 +121,12 @@ def _merged(headers: Headers, own: Headers) -> list[tuple[bytes, bytes]]:
 
 
 def _redirected(
-    endpoint: Endpoint, answer: httpx.Response, own: Headers
+    endpoint: Endpoint, answer: httpx.Response, own: Headers, *, has_body: bool
 ) -> tuple[str, Headers]:
     """Where a redirect leads, and which headers of the table may go there."""
     before, after = answer.url, answer.url.join(answer.headers["location"])
     # Its path and its query may have secrets of their own.
-    host = f"{after.scheme}://{after.host}"
+    host = f"{after.scheme}://{after.netloc.decode()}"
     if answer.request.method != "GET":
         raise endpoint.refused(
             f"redirects to {host}, and only a GET is sent on",
@@ -139,5 +139,11 @@ def _redirected(
     # To the same server, at the usual ports of both.
     is_upgrade = schemes == ("http", "https") and same_port and before.port is None
     is_same = schemes[0] == schemes[1] and same_port
-    goes_along = before.host == after.host and (is_same or is_upgrade)
-    return str(after), own if goes_along else ()
+    if before.host == after.host and (is_same or is_upgrade):
+        return str(after), own
+    if has_body:
+        raise endpoint.refused(
+            f"redirects to {host}, and a body is sent to no other server",
+            hint="write the URL that it leads to",
+        )
+    return str(after), ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ LONGEST_WAIT_S = 3600.0
 NO_CONTENT, NOT_MODIFIED = 204, 304
 """Good answers without a body."""
 
-_EXCERPT_BYTES = 2_000
+_EXCERPT_BYTES, _EXCERPT_S = 2_000, 3.0
 _UNAUTHORIZED = (401, 403, 407)
 _MISSING = (404, 410)
 _TRANSIENT = (408, 425, 429)
@@ -89,12 +89,16 @@ def answer_problem(
 
 
 def _excerpt(answer: httpx.Response) -> bytes:
-    """How a body begins."""
-    taken = b""
-    for piece in answer.iter_bytes():
-        taken += piece
-        if len(taken) >= _EXCERPT_BYTES:
-            break
+    """How a body begins; of one that comes slowly, what has come in time."""
+    import httpx
+
+    taken, until_s = b"", time.monotonic() + _EXCERPT_S
+    # The status says what is wrong, whatever becomes of the body.
+    with suppress(httpx.HTTPError):
+        for piece in answer.iter_bytes():
+            taken += piece
+            if len(taken) >= _EXCERPT_BYTES or time.monotonic() > until_s:
+                break
     return taken
 
 
@@ -120,6 +124,8 @@ def http_failures(endpoint: Endpoint) -> Iterator[None]:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as problem:
         raise _problem(endpoint, problem) from problem
+    except UnicodeError as problem:  # of a host whose name no server can have
+        raise _no_url(endpoint) from problem
 
 
 def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
@@ -137,10 +143,14 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case httpx.RemoteProtocolError() if _was_cut(problem):
             return endpoint.unreached("has closed the connection")
         case httpx.InvalidURL() | httpx.UnsupportedProtocol():
-            return endpoint.refused("is not at a URL of HTTP", hint="check 'endpoint'")
+            return _no_url(endpoint)
         case _:
             why = endpoint.clean(reason(problem))
             return endpoint.refused(f"does not answer as HTTP says: {why}")
+
+
+def _no_url(endpoint: Endpoint) -> RunProblem:
+    return endpoint.refused("is not at a URL of HTTP", hint="check 'endpoint'")
 
 
 def _was_cut(problem: Exception) -> bool:

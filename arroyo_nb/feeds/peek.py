@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from threading import Thread
 from typing import NamedTuple
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import Message, Peekable, PeekedFeed
+from arroyo_nb.feeds.interruptible import run_in_thread
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.secrets_in_text import hide_secrets
 
@@ -69,7 +68,7 @@ def peek(
             f"no connector can look into '{hide_secrets(url)}'",
             hint=f"write a URL that begins with one of: {known}",
         )
-    found = _call_in_thread(lambda: _first(candidates, url, options), check)
+    found = run_in_thread(lambda: _first(candidates, url, options), check, "peek")
     if found is None:
         raise RunProblem(f"no connector reads what '{hide_secrets(url)}' gives")
     return PeekedMessages(found.options, sample(found, check, seconds))
@@ -109,22 +108,3 @@ def _first(
 ) -> PeekedFeed | None:
     found = (one.peek(url, options) for one in candidates)
     return next((feed for feed in found if feed is not None), None)
-
-
-def _call_in_thread(
-    work: Callable[[], PeekedFeed | None], check: Callable[[], None]
-) -> PeekedFeed | None:
-    """What a call gives that waits for a server: whoever called can be interrupted."""
-    result: Future[PeekedFeed | None] = Future()
-
-    def call() -> None:
-        try:
-            result.set_result(work())
-        except BaseException as problem:  # who waits raises it
-            result.set_exception(problem)
-
-    Thread(target=call, name="peek", daemon=True).start()
-    while not result.done():
-        check()
-        time.sleep(_LOOK_S)
-    return result.result()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.feeds import FeedEnded, Forgettable, ReadsFeed
+from arroyo_nb.feeds import FeedEnded, Forgettable, OwnCopies, ReadsFeed
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.tape.records import ArrivedRecord, TapeRecord, Unreadable
 
@@ -64,6 +64,7 @@ def feed_records(table: ConnectorTable) -> Iterator[ArrivedRecord]:
                 number += 1
                 yield ArrivedRecord(record, arrived_us)
             # Whoever asks for the next record has written these. A server that is told
-            # nothing sends no more after a while.
-            if messages:
+            # nothing sends no more after a while; but what is in a queue that others
+            # read too is to stay there.
+            if messages and isinstance(feed, OwnCopies) and feed.own_copies:
                 receiver.acknowledge(messages[-1].position)

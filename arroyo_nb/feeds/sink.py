@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from threading import Event
+from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds.backoff import backoff_s
+from arroyo_nb.feeds.interruptible import run_in_thread
 from arroyo_nb.feeds.payloads import EncodingWriter
 
 if TYPE_CHECKING:
@@ -43,10 +43,6 @@ REACH_S = 5.0
 STOP_S = 0.4
 """How long a batch may go on when its run is stopped; what is left of it is written by
 whoever resumes the run."""
-
-_LOOK_S = 0.05
-
-T = TypeVar("T")
 
 
 class Publisher(Protocol):
@@ -147,7 +143,9 @@ class MessageWriter(EncodingWriter):
         until_s, tries = self._clock() + PATIENCE_S, 0
         while True:
             try:
-                run_in_thread(partial(self._attempt, piece, batch_id), self._look)
+                run_in_thread(
+                    partial(self._attempt, piece, batch_id), self._look, "sink"
+                )
             except Unreached:
                 self._disconnect()
                 if self._stopping.is_set() or self._clock() >= until_s:
@@ -219,25 +217,4 @@ def check_server(
         if time.monotonic() > until_s:
             raise Unreached(f"{server} does not answer within {REACH_S:.0f} seconds")
 
-    run_in_thread(lambda: connect().close(), look_in_time)
-
-
-def run_in_thread(work: Callable[[], T], look: Callable[[], None]) -> T:
-    """What a call gives that may block; ``look`` is called meanwhile, and what it
-    raises ends the wait, not the call."""
-    result: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            result.set_result(work())
-        except BaseException as problem:  # who waits raises it
-            result.set_exception(problem)
-
-    Thread(target=run, name="sink", daemon=True).start()
-    while True:
-        try:
-            return result.result(_LOOK_S)
-        except TimeoutError:
-            if result.done():
-                raise
-        look()
+    run_in_thread(lambda: connect().close(), look_in_time, "sink")

@@ -12,9 +12,9 @@ from arroyo_nb.feeds import Feed, PeekedFeed
 from arroyo_nb.feeds.endpoint import (
     Endpoint,
     endpoint_problems,
-    require_package,
 )
 from arroyo_nb.feeds.http import new_client, send
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.recorder import feed_recorder
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder

@@ -276,18 +276,18 @@ class RegistryClient:
         return f"{found.scheme}://{found.hostname}{port}"
 
 
-class _NoRedirects(request.HTTPRedirectHandler):
-    """Follows no answer to another address: the one who asks would go with it, and what
-    is registered would not."""
-
-    def redirect_request(self, *_: object) -> None:
-        """None: the answer is a refusal."""
-        return
-
-
 @lru_cache(1)
 def _opener() -> request.OpenerDirector:
-    return request.build_opener(_NoRedirects)
+    """Asks by HTTP only, and follows no answer to another address: the one who asks
+    would go with it, and what is registered would not."""
+    made = request.OpenerDirector()
+    for handler in (
+        *(request.ProxyHandler(), request.HTTPHandler(), request.HTTPSHandler()),
+        *(request.HTTPErrorProcessor(), request.HTTPDefaultErrorHandler()),
+        request.UnknownHandler(),
+    ):
+        made.add_handler(handler)
+    return made
 
 
 class _Refusal(Exception):

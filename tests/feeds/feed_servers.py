@@ -136,6 +136,16 @@ def reply(handler, status, body=b"", **headers):
     handler.wfile.write(body)
 
 
+def drip(handler, status):
+    """An answer of 1,000 bytes, 100 of them a second."""
+    handler.send_response(status)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    for _ in range(1000):
+        handler.wfile.write(b"x")
+        time.sleep(0.01)
+
+
 def begin_events(handler, **headers):
     """The head of an answer of events, which ends with its connection."""
     handler.send_response(200)

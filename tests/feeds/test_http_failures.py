@@ -7,15 +7,18 @@ import httpx
 import pytest
 from feed_servers import (
     HttpServer,
+    drip,
     feed_of,
     make_certificate,
     payloads,
     reply,
     spec_of,
+    wait_for_end,
 )
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.feeds import http_errors
 from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.schema import Schema
@@ -49,6 +52,16 @@ def test_a_redirect_on_the_same_server_takes_the_headers_along():
         assert [r.path for r in server.requests] == ["/old", "/new"]
 
 
+@pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])
+def test_the_value_of_a_header_is_any_text(connector):
+    with HttpServer(lambda h: reply(h, 401)) as server:
+        url = server.url if connector != "websocket" else f"ws{server.url[4:]}"
+        with pytest.raises(RunProblem, match="refuses"):
+            payloads(feed_of(connector, url, headers="X-Key: \u00e4\u20ac"), 1)
+    sent = server.requests[0].headers["X-Key"]
+    assert sent.encode("latin-1").decode() == "\u00e4\u20ac"
+
+
 def test_no_header_of_the_table_goes_to_another_server():
     with ExitStack() as stack:
         other = stack.enter_context(HttpServer(lambda h: reply(h, 200, b"1")))
@@ -71,6 +84,36 @@ def test_what_is_posted_is_not_sent_on():
         said = refusal(server.url, method="POST")
     assert "redirects to http://other.example, and only a GET is sent on" in said
     assert "klmno" not in said
+
+
+def test_the_body_of_a_get_goes_to_no_other_server():
+    def answer(handler):
+        to = "/new" if handler.path == "/old" else f"{other.url}/x?key=klmno"
+        reply(handler, 302, Location=to)
+
+    with HttpServer(lambda h: reply(h, 200, b"1")) as other, HttpServer(answer) as one:
+        said = refusal(one.url + "/old", body="token=pqrst")
+    # On the same server it goes along.
+    assert [r.body for r in one.requests] == [b"token=pqrst"] * 2
+    assert not other.requests
+    assert f"redirects to {other.url}, and a body is sent to no other server" in said
+    assert "klmno" not in said
+
+
+@pytest.mark.parametrize(
+    ("connector", "url"),
+    [
+        ("websocket", "ws://[bad"),
+        ("websocket", "ws://127.0.0.1:99999/"),
+        ("websocket", f"ws://{'a' * 70}.example"),
+        ("polling_http", "http://127.0.0.1:x/"),
+        ("sse", f"http://{'a' * 70}.example"),
+    ],
+)
+def test_what_a_variable_has_may_be_no_url(connector, url):
+    with pytest.raises(RunProblem, match="is not at a URL of") as failed:
+        payloads(feed_of(connector, url), 1)
+    assert failed.value.hint == "check 'endpoint'"
 
 
 @pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])
@@ -131,6 +174,28 @@ def test_a_server_that_repeats_a_secret_does_not_bring_it_into_the_error():
         said = refusal(server.url, headers=SECRET)
     assert "bad token ****" in said
     assert "abcde" not in said
+
+
+def test_of_an_error_that_comes_slowly_the_beginning_is_told(monkeypatch):
+    monkeypatch.setattr(http_errors, "_EXCERPT_S", 0.2)
+    with HttpServer(lambda h: drip(h, 400)) as server:
+        said = refusal(server.url)
+    assert "answers 400 Bad Request: xx" in said
+    # All of it would be longer than what is shown.
+    assert not said.endswith("\u2026")
+
+
+def test_an_error_whose_body_never_comes_is_told_by_its_status(monkeypatch):
+    monkeypatch.setattr("arroyo_nb.feeds.http.ANSWER_S", 0.3)
+
+    def answer(handler):
+        handler.send_response(401)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        wait_for_end(handler)
+
+    with HttpServer(answer) as server:
+        assert "refuses the request (401 Unauthorized)" in refusal(server.url)
 
 
 def test_a_server_that_repeats_its_url_does_not_bring_a_variable_into_the_error(

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
+
 import pytest
 from feed_servers import HttpServer, begin_events, wait_for_end
+from feed_tables import declared
+from machine import allowed
+from mosquitto_server import mosquitto, publish
+from nats_server import add_stream, nats_server, talk
+from nats_server import publish as publish_to_stream
 
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.feeds.connectors.mqtt import _client
+from arroyo_nb.feeds.recording import feed_records
 
 TABLE = """
 CREATE TABLE numbers (n BIGINT NOT NULL{more}) WITH (connector = 'sse',
@@ -45,6 +55,45 @@ def test_what_came_before_the_end_of_a_feed_is_kept(session, tmp_path):
         made = session.record("numbers", path, stop_after="2s")
     assert made.records == 30
     assert made.seconds >= 2
+
+
+def test_a_broker_that_waits_for_acknowledgements_gets_them(tmp_path, monkeypatch):
+    # So many it sends without any.
+    monkeypatch.setattr(_client, "RECEIVE_MAXIMUM", 20)
+    settings = {"topic": "rooms/#", "qos": "AtLeastOnce"}
+    with mosquitto(tmp_path) as server:
+        url = f"mqtt://127.0.0.1:{server.port}"
+        table = declared("mqtt", "source", url=url, **settings)
+        sent = [b"%d" % n for n in range(200)]
+        with closing(feed_records(table)) as records:
+            # What comes before it has subscribed does not come to it.
+            while next(records).record is None:
+                publish(server.port, [b"begins"])
+            publish(server.port, sent)
+            arrived, until_s = [], time.monotonic() + allowed(10)
+            while len(arrived) < len(sent) and time.monotonic() < until_s:
+                record = next(records).record
+                if record is not None and record.value != b"begins":
+                    arrived.append(record.value)
+    assert arrived == sent
+
+
+def test_a_recording_takes_nothing_from_a_queue(tmp_path):
+    """What is acknowledged leaves a work queue, and nobody else gets it."""
+    with nats_server(tmp_path) as server:
+        add_stream(server.port, "jobs", "jobs.>", retention="workqueue")
+        publish_to_stream(server.port, "jobs.a", [b"1", b"2", b"3"])
+        options = {"servers": f"127.0.0.1:{server.port}", "stream": "jobs"}
+        arrived, until_s = [], time.monotonic() + allowed(10)
+        with closing(feed_records(declared("nats", "source", **options))) as records:
+            while len(arrived) < 3 and time.monotonic() < until_s:
+                record = next(records).record
+                arrived += [] if record is None else [record.value]
+            # Whoever asks for more has those on disk.
+            assert [next(records).record for _ in range(5)] == [None] * 5
+        info = talk(server.port, lambda nats: nats.jetstream().stream_info("jobs"))
+    assert arrived == [b"1", b"2", b"3"]
+    assert info.state.messages == 3
 
 
 def test_a_feed_that_cannot_be_recorded(session, tmp_path):

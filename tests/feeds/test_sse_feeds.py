@@ -22,6 +22,7 @@ from feed_servers import (
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import FeedEnded, event_stream, receiver
+from arroyo_nb.feeds.connectors import sse
 from arroyo_nb.feeds.receiver import Receiver
 
 
@@ -96,6 +97,22 @@ def test_an_id_is_any_text_that_a_header_can_be(last_id, asked, eventually):
             assert received.connection_status.gaps == (asked is None)
     sent = server.requests[0].headers["Last-Event-ID"]
     assert (sent and sent.encode("latin-1").decode()) == asked
+
+
+def test_an_id_that_no_header_can_hold_is_none():
+    longest = "x" * sse.LONGEST_ID_BYTES
+    text = "".join(f"id: {one}\ndata: 1\n\n" for one in (longest, longest + "x"))
+    with HttpServer(stream(text.encode())) as server:
+        with Receiver(feed_of("sse", server.url), None, resumed=False) as received:
+            first, second = taken(received, 2)
+        assert (first.position, second.position) == ({"id": longest}, {"id": ""})
+        for message in (first, second):
+            feed = feed_of("sse", server.url)
+            with Receiver(feed, message.position, resumed=True) as received:
+                taken(received, 1)
+                assert received.connection_status.gaps == (message is second)
+    asked = [request.headers["Last-Event-ID"] for request in server.requests]
+    assert asked == [None, longest, None]
 
 
 def cut_off(events, each, *, identified=True):
@@ -293,6 +310,13 @@ def test_an_answer_that_is_no_stream_says_what_is_wrong(status, kind, says):
 def test_a_server_may_say_when_to_come_again(said, seconds):
     with HttpServer(lambda handler: reply(handler, 503, Retry_After=said)) as server:
         assert failure(server.url).retry_after_s == seconds
+
+
+def test_a_server_may_ask_for_no_more_than_an_hour_before_the_next_connection():
+    with HttpServer(stream(b"retry: 86400000\ndata: 1\n\n")) as server:
+        feed = feed_of("sse", server.url)
+        payloads(feed, 1)
+    assert feed.retry_s == 3600
 
 
 def test_an_answer_of_another_type_is_refused():

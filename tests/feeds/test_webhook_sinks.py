@@ -5,7 +5,7 @@ import time
 
 import pyarrow as pa
 import pytest
-from feed_servers import HttpServer, free_port, reply, silent, spec_of
+from feed_servers import HttpServer, drip, free_port, reply, silent, spec_of
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.connectors import CONNECTORS
@@ -112,6 +112,26 @@ def test_a_server_that_was_never_there_is_told_soon(writer, monkeypatch):
     hook = writer(f"http://127.0.0.1:{free_port()}")
     with pytest.raises(Unreached, match="cannot be reached: connection refused"):
         hook.take(batch("1"), 0)
+
+
+def test_a_server_that_asks_for_hours_gets_no_more_than_patience(writer, monkeypatch):
+    monkeypatch.setattr(webhook, "FIRST_PATIENCE_S", 0.3)
+    with HttpServer(lambda h: reply(h, 503, Retry_After="3600")) as server:
+        began_s = time.monotonic()
+        with pytest.raises(Unreached, match="answers 503"):
+            writer(server.url).take(batch("1"), 0)
+        assert time.monotonic() - began_s < 10.0
+    # At once, and when patience ends.
+    assert bodies(server)[:2] == ["1", "1"]
+
+
+def test_a_row_is_taken_though_its_answer_comes_slowly(writer, monkeypatch):
+    monkeypatch.setattr(webhook, "_READ_S", 0.1)
+    with HttpServer(lambda h: drip(h, 200)) as server:
+        began_s = time.monotonic()
+        assert writer(server.url).take(batch("1", "2"), 0) == 2
+        assert time.monotonic() - began_s < 5.0
+    assert bodies(server) == ["1", "2"]
 
 
 def test_a_server_that_goes_is_waited_for(writer, monkeypatch):

@@ -172,6 +172,17 @@ def test_a_message_of_any_size_is_refused(monkeypatch):
                 taken(received, 1)
 
 
+def test_of_large_messages_few_are_held(eventually):
+    """While nobody receives, the server waits: a message may have 16 MiB."""
+    with serving(sends(*["x" * 2**20] * 50)) as url:
+        connection = feed_of("websocket", url).connect(None)
+        held = connection._connection.recv_messages
+        eventually(lambda: held.paused)
+        count = held.frames.qsize()
+        connection.close()
+    assert count * websocket.LARGEST_MESSAGE_BYTES < 100 * 2**20
+
+
 def failure(url, **options):
     with pytest.raises(RunProblem) as failed:
         payloads(feed_of("websocket", url, **options), 1)

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from arroyo_nb.connectors import ConnectorInfo, Direction, TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import READING, Connection, Feed, Message
-from arroyo_nb.feeds.endpoint import Endpoint, require_package
+from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.feeds.event_stream import CONTENT_TYPE
 from arroyo_nb.feeds.headers import HEADERS, Headers, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.http_errors import NO_CONTENT, NOT_MODIFIED, http_failures
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.url_source import UrlSource, content_type
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position

@@ -2,7 +2,9 @@
 
 A server that numbers its events is asked, by ``Last-Event-ID``, for those behind the
 last one that was received; of any other server, events of the time without a connection
-are missing. An event that a cut has left half is none.
+are missing. Of events that share an id, a cut between them loses those behind it, or
+brings those before it again: what the server sends for that id is its choice. An event
+that a cut has left half is none.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from arroyo_nb.feeds import READING, Connection, Feed, FeedEnded, Message
 from arroyo_nb.feeds.answer_socket import end_reading, probe_silence
 from arroyo_nb.feeds.background_reader import BackgroundReader
 from arroyo_nb.feeds.client_logs import unlogged
-from arroyo_nb.feeds.endpoint import Endpoint, require_package
+from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.feeds.event_stream import (
     CONTENT_TYPE,
     LARGEST_EVENT_BYTES,
@@ -26,6 +28,7 @@ from arroyo_nb.feeds.event_stream import (
 from arroyo_nb.feeds.headers import HEADERS, Headers, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.http_errors import LONGEST_WAIT_S, NO_CONTENT, http_failures
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.url_source import UrlSource, content_type
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
@@ -43,6 +46,9 @@ _ASKS: Headers = (
     ("Accept-Encoding", "identity"),
 )
 _ID = "id"
+
+LONGEST_ID_BYTES = 8_000
+"""Servers take no longer headers: behind an event whose id is longer none can go on."""
 
 
 class EventFeed(Feed):
@@ -120,7 +126,7 @@ class EventFeed(Feed):
                         Message(
                             event.data,
                             arrived_us,
-                            None if event.last_id is None else {_ID: event.last_id},
+                            _position(event.last_id),
                         )
                         for event in events
                         if not self._events or event.name in self._events
@@ -195,9 +201,10 @@ class ServerSentEvents(UrlSource):
         reading=READING,
         guarantees=MappingProxyType(
             {
-                Direction.SOURCE: "where the server gives its events ids, a new "
-                "connection goes on behind the last one: each event is read once; "
-                "else events of the time without a connection are missing"
+                Direction.SOURCE: "where the server gives each event an id of its own, "
+                "a new connection goes on behind the last one: each event that the "
+                "server still has is read once; else events of the time without a "
+                "connection are missing"
             }
         ),
         options=(
@@ -220,6 +227,13 @@ class ServerSentEvents(UrlSource):
     def gives(self, endpoint: Endpoint) -> bool:
         """Whether a URL gives events."""
         return content_type(endpoint) == CONTENT_TYPE
+
+
+def _position(last_id: str | None) -> Position | None:
+    """Where a connection stands behind an event."""
+    if last_id is None:
+        return None
+    return {_ID: last_id if len(last_id.encode()) <= LONGEST_ID_BYTES else ""}
 
 
 def _names(text: OptionValue | None) -> frozenset[str]:

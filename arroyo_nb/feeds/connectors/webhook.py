@@ -28,11 +28,11 @@ from arroyo_nb.feeds.backoff import backoff_s
 from arroyo_nb.feeds.endpoint import (
     Endpoint,
     endpoint_problems,
-    require_package,
 )
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.http_errors import http_failures
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.payloads import VALUE, EncodingWriter
 from arroyo_nb.formats import FORMATS, Framing
 
@@ -50,8 +50,9 @@ row of a run, whose URL may be wrong."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 10.0
 """Before a row is posted again: the first time, and after many."""
 
-_READ_BYTES = 64 * 2**10
-"""An answer that is longer is not read to its end, and ends its connection."""
+_READ_BYTES, _READ_S = 64 * 2**10, 1.0
+"""An answer that is longer, or slower, is not read to its end, and ends its
+connection."""
 
 
 class WebhookWriter(EncodingWriter):
@@ -111,7 +112,9 @@ class WebhookWriter(EncodingWriter):
             except Unreached as problem:
                 if not self._stopping.is_set() and self._clock() >= until_s:
                     raise
-                self._stopping.wait(_wait_s(tries, problem.retry_after_s))
+                wait_s = _wait_s(tries, problem.retry_after_s)
+                # A server may ask for hours: the last try is when patience ends.
+                self._stopping.wait(min(wait_s, max(0.0, until_s - self._clock())))
                 tries += 1
             except RunProblem as problem:
                 message = f"{row} was not taken: {problem.message}"
@@ -138,10 +141,10 @@ class WebhookWriter(EncodingWriter):
 
 def _read(answer: httpx.Response) -> None:
     """Read an answer that nobody needs: its connection is kept for the next row."""
-    size_bytes = 0
+    size_bytes, until_s = 0, time.monotonic() + _READ_S
     for piece in answer.iter_raw():
         size_bytes += len(piece)
-        if size_bytes > _READ_BYTES:
+        if size_bytes > _READ_BYTES or time.monotonic() > until_s:
             return
 
 

@@ -17,9 +17,10 @@ from arroyo_nb.connectors import ConnectorInfo, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import READING, Connection, Feed, Message
 from arroyo_nb.feeds.client_logs import silent_logger
-from arroyo_nb.feeds.endpoint import Endpoint, require_package
+from arroyo_nb.feeds.endpoint import Endpoint
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
 from arroyo_nb.feeds.http_errors import answer_problem, certificate_problem, reason
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.url_source import UrlSource
 from arroyo_nb.formats import Framing
 from arroyo_nb.tape import Position
@@ -38,9 +39,9 @@ OPEN_S, CLOSE_S = 8.0, 0.5
 PING_S = 20.0
 """So often a server is asked whether it is there; it has as long to answer."""
 
-QUEUED_FRAMES = 32
-"""What the client receives and nobody has taken, at most; then the server waits. Each
-frame may be as large as a message."""
+QUEUED_FRAMES = 4
+"""What the client receives and nobody has taken, about; then the server waits. Each
+frame may be as large as a message, so together they take 64 MiB."""
 
 TAKEN_MESSAGES, TAKEN_BYTES = 5_000, 8 * 2**20
 """How much is taken at once, about."""
@@ -72,8 +73,15 @@ class WebSocketFeed(Feed):
     def connect(self, position: Position | None) -> Connection:  # noqa: ARG002
         """Connect, and subscribe."""
         with ExitStack() as undo, websocket_failures(self._endpoint):
+            try:
+                opened = _opened(self._endpoint)
+            except OSError:  # that of a certificate is a ValueError, too
+                raise
+            except ValueError as problem:
+                # Of the port, or of the name of the host: a variable may have any.
+                raise _no_url(self._endpoint) from problem
             # As a context, which closes it in good order.
-            connection = undo.enter_context(_opened(self._endpoint))
+            connection = undo.enter_context(opened)
             for text in self._subscriptions:
                 connection.send(text)
             return WebSocketConnection(
@@ -153,7 +161,7 @@ def _opened(endpoint: Endpoint) -> Any:
 
     return connect(
         endpoint.url,
-        additional_headers=list(endpoint.headers),
+        additional_headers=[(name, _as_utf8(text)) for name, text in endpoint.headers],
         open_timeout=OPEN_S,
         close_timeout=CLOSE_S,
         ping_interval=PING_S,
@@ -163,6 +171,15 @@ def _opened(endpoint: Endpoint) -> Any:
         create_connection=Unredirected,
         logger=silent_logger(),
     )
+
+
+def _as_utf8(text: str) -> str:
+    """The value of a header that the client sends as UTF-8."""
+    from websockets.datastructures import Headers
+
+    # Newer ones send a byte for each character; older ones encode themselves.
+    is_byte_each = b"\xe4\r" in Headers(X="\xe4").serialize()
+    return text.encode().decode("iso-8859-1") if is_byte_each else text
 
 
 class AnsweredInHttp(Exception):
@@ -219,7 +236,7 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case TimeoutError():
             return endpoint.unreached(f"did not answer in {OPEN_S:g} s")
         case exceptions.InvalidURI():
-            return endpoint.refused("is not at a URL of WebSockets")
+            return _no_url(endpoint)
         case exceptions.InvalidMessage() if isinstance(problem.__cause__, EOFError):
             return endpoint.unreached("has closed the connection")
         case OSError() | exceptions.ProxyError():
@@ -227,6 +244,10 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case _:
             why = endpoint.clean(str(problem).rstrip("."))
             return endpoint.refused(f"does not speak the WebSocket protocol: {why}")
+
+
+def _no_url(endpoint: Endpoint) -> RunProblem:
+    return endpoint.refused("is not at a URL of WebSockets", hint="check 'endpoint'")
 
 
 def _closed(endpoint: Endpoint, problem: Any) -> RunProblem:

@@ -22,16 +22,21 @@ Python."""
 FREE_VALUES, VALUES_PER_BYTE = 1_000, 4
 """So many values may take no bytes, and so many more be of one byte of a record."""
 
+NAME_BYTES = 64 * 2**20
+"""How long the names of fields and symbols together may be in what JSON is made of: a
+schema may have long ones, and a value of none or one byte repeats them."""
+
 
 class Cursor:
     """Where a reader stands in the bytes of a record."""
 
-    __slots__ = ("at", "data", "levels", "values")
+    __slots__ = ("at", "data", "levels", "names", "values")
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data = data
         self.at = at
         self.levels = 0
+        self.names = NAME_BYTES
         self.values = FREE_VALUES + VALUES_PER_BYTE * len(data)
 
     def read_long(self) -> int:
@@ -80,6 +85,12 @@ class Cursor:
         self.values -= 1
         if self.values < 0:
             raise BadRecord("invalid Avro: more values than its bytes can hold")
+
+    def spell(self, size: int) -> None:
+        """Names of so many letters more."""
+        self.names -= size
+        if self.names < 0:
+            raise BadRecord("invalid Avro: the names in it become too long a text")
 
     def down(self) -> None:
         """One level more of a type that may hold itself."""

@@ -251,12 +251,20 @@ class _Readers:
                 )
             case "string":
                 return _then(wire_reader(avro), text_of)
+            case "enum":
+                return partial(_spelled, wire_reader(avro))
             case _:
                 return wire_reader(avro)
 
     def _object(self, avro: AvroType) -> Read:
         reads = [(f.name, self.document(f.type)) for f in avro.fields]
-        return lambda cursor: {name: read(cursor) for name, read in reads}
+        size = sum(len(name) for name, _ in reads)
+
+        def read_object(cursor: Cursor) -> Any:
+            cursor.spell(size)
+            return {name: read(cursor) for name, read in reads}
+
+        return read_object
 
 
 def _row(steps: Sequence[tuple[int, Read]], nulls: list[Any], cursor: Cursor) -> Any:
@@ -356,6 +364,12 @@ def _mapping(read: Read, cursor: Cursor) -> dict[str, Any]:
 
 def _then(read: Read, convert: Callable[[Any], Any]) -> Read:
     return lambda cursor: convert(read(cursor))
+
+
+def _spelled(read: Read, cursor: Cursor) -> Any:
+    symbol = read(cursor)
+    cursor.spell(len(symbol))
+    return symbol
 
 
 def _json(read: Read) -> Read:

@@ -138,6 +138,14 @@ def test_an_address_that_is_none_is_told_and_not_shown(address):
     assert "canary" not in str(told.value)
 
 
+def test_an_address_of_a_file_is_not_read(tmp_path):
+    path = tmp_path / "canary-8"
+    path.write_text('{"id": 7, "schema": "x"}')
+    with pytest.raises(Unreached) as told:
+        RegistryClient(f"file://{path}#").latest("s")
+    assert "canary" not in str(told.value)
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_credentials_go_to_no_other_address(status):
     heard = []

@@ -19,6 +19,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.mqtt._client import Broker, check_tls, split_url
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
 from arroyo_nb.schema import TEXT, Schema
@@ -263,13 +264,7 @@ def topic_problem(topic: str, direction: Direction) -> CatalogProblem | None:
 
 def _broker(spec: TableSpec) -> Broker:
     """The broker of a table that a run uses."""
-    try:
-        import paho.mqtt.client  # noqa: F401
-    except ImportError:
-        raise RunProblem(
-            f"the table '{spec.name}' needs the package paho-mqtt",
-            hint="pip install 'arroyo-nb[feeds]'",
-        ) from None
+    require_package(spec.name, "paho-mqtt", "paho.mqtt.client")
     try:
         return Broker.of(spec)
     except CatalogProblem as problem:  # of a URL that is a variable's value

@@ -235,6 +235,8 @@ class MqttFeed:
         0 or 1.
     """
 
+    own_copies = True
+
     def __init__(self, broker: Broker, topic: str, qos: int) -> None:
         import pyarrow as pa
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
 from arroyo_nb.schema import Schema
@@ -282,18 +282,9 @@ def _target_problems(
 
 def _servers(spec: TableSpec) -> Servers:
     """The servers of a table that a run uses."""
-    try:
-        import nats  # noqa: F401
-    except ImportError:
-        raise RunProblem(
-            f"the table '{spec.name}' needs the package nats-py",
-            hint="pip install 'arroyo-nb[feeds]'",
-        ) from None
-    if spec.options.get("auth.type") == "jwt" and find_spec("nkeys") is None:
-        raise RunProblem(
-            f"the table '{spec.name}' needs the package nkeys: 'auth.type' is 'jwt'",
-            hint="pip install 'arroyo-nb[feeds]'",
-        )
+    require_package(spec.name, "nats-py", "nats")
+    if spec.options.get("auth.type") == "jwt":
+        require_package(spec.name, "nkeys", why="'auth.type' is 'jwt'")
     try:
         return Servers.of(spec)
     except CatalogProblem as problem:  # of an address that is a variable's value

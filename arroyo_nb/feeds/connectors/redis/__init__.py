@@ -17,6 +17,7 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds.connectors.redis._client import PASSWORD, addresses
+from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.table_options import metadata_problems
 from arroyo_nb.formats import Framing
 from arroyo_nb.schema import TEXT, Schema
@@ -189,7 +190,7 @@ class Redis(ConnectorBase):
         """
         from arroyo_nb.feeds.connectors.redis._lookup import RedisAsker
 
-        _check_client(spec)
+        require_package(spec.name, "redis", extra="redis")
         cluster = "cluster.addresses" in spec.options
         user, password = (spec.options.get(word) for word in ("username", "password"))
         shown = spec.shown("cluster.addresses" if cluster else "address")
@@ -219,7 +220,7 @@ class Redis(ConnectorBase):
         from arroyo_nb.feeds.connectors.redis._sink import Target, publisher
         from arroyo_nb.feeds.sink import MessageWriter
 
-        _check_client(spec)
+        require_package(spec.name, "redis", extra="redis")
         connect, target = publisher(spec, state), Target.of(spec)
         # A list gets a batch in one transaction.
         whole = target.kind == "list"
@@ -236,7 +237,7 @@ class Redis(ConnectorBase):
         from arroyo_nb.feeds.connectors.redis._sink import Server, publisher
         from arroyo_nb.feeds.sink import check_server
 
-        _check_client(spec)
+        require_package(spec.name, "redis", extra="redis")
         check_server(publisher(spec, None), Server.of(spec).name, look)
 
 
@@ -254,16 +255,6 @@ def _column_problems(
                 hint=f"declare it: {column} TEXT NOT NULL",
             ),
         )
-
-
-def _check_client(spec: TableSpec) -> None:
-    try:
-        import redis  # noqa: F401
-    except ImportError:
-        raise RunProblem(
-            f"the table '{spec.name}' needs the package redis",
-            hint="pip install 'arroyo-nb[redis]'",
-        ) from None
 
 
 CONNECTOR = Redis()

@@ -453,6 +453,33 @@ def test_a_damaged_container_costs_as_much_as_a_sound_one(monkeypatch):
     assert "too many rows or bytes for its size" in why[-1]
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "enum", "name": "E", "symbols": ["n" * 10_000]},
+        {**record(**{"n" * 10_000: "null"}), "name": "I"},
+    ],
+)
+def test_names_that_are_repeated_make_no_text_without_end(item):
+    schema = record(v={"type": "array", "items": item})
+    bomb = many(10_000, b"\0" * 10_000) + b"\0"
+    for made in (
+        decoder({"v": JSON}, schema),
+        decoder({"value": JSON}, schema, **{UNSTRUCTURED: True}),
+    ):
+        found = read(made, bomb)
+        assert "the names in it become too long a text" in found.bad[0][1]
+
+
+def test_symbols_in_lists_are_texts_too(monkeypatch):
+    monkeypatch.setattr(budget, "SPARE_BYTES", 2**20)
+    symbols = {"type": "enum", "name": "E", "symbols": ["n" * 1_000]}
+    schema = record(v={"type": "array", "items": symbols})
+    payload = foreign(schema, (1, many(10_000, b"\0" * 10_001)))
+    found = read(decoder({"v": ListOf(TEXT)}), payload)
+    assert "too many rows or bytes for its size" in found.bad[0][1]
+
+
 @pytest.mark.parametrize("type_", [TEXT, JSON])
 def test_the_names_in_a_schema_make_no_long_texts(monkeypatch, type_):
     monkeypatch.setattr(budget, "SPARE_BYTES", 2**20)
