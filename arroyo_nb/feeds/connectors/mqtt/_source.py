@@ -189,7 +189,11 @@ class MqttConnection:
         self._client.close(forget=forget)
 
     def _acknowledge(self) -> None:
-        for mid in self._unacknowledged.take():
+        with self._changed:
+            # What is sent again is acknowledged by the next connection.
+            is_over = self._closing or self._client.is_lost
+            mids = () if is_over else self._unacknowledged.take()
+        for mid in mids:
             self._client.client.ack(mid, 1)
 
     def _put(self, message: MQTTMessage) -> None:
