@@ -47,7 +47,7 @@ READERS = {
     "spark/state_files.py": "the age of a copy, without which the state is read",
     "jobs/owner.py": "shown",
     "tape/clock.py": "once, at the start",
-    "formats/protobuf/compile.py": "the age of a file, compiled anew if need be",
+    "formats/protobuf/compile.py": "the age of a file: compiled anew if need be",
     "views/jobs.py": "shown",
 }
 
