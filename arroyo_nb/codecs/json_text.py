@@ -22,6 +22,12 @@ _ESCAPED = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")
 """What stands for a character of a JSON text, and which control character it is."""
 
 
+class JsonText(str):
+    """A text that is JSON already, and stands in a document as it is."""
+
+    __slots__ = ()
+
+
 def json_text(value: Any) -> str:
     """The JSON text of a value by its own type, as a sink would write it.
 
@@ -38,6 +44,8 @@ def json_text(value: Any) -> str:
             return "null"
         case bool():
             return "true" if value else "false"
+        case JsonText():
+            return str(value)
         case str():
             return _text(value)
         case int():

@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -121,7 +122,9 @@ def batches(
     return event_type(cls).batches(events, rows)
 
 
-def objects(cls: type[T], rows: pa.Table | pa.RecordBatch) -> Iterator[T]:
+def objects(
+    cls: type[T], rows: pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch]
+) -> Iterator[T]:
     """Rows as objects of a class of events.
 
     Parameters
@@ -129,7 +132,8 @@ def objects(cls: type[T], rows: pa.Table | pa.RecordBatch) -> Iterator[T]:
     cls
         The class.
     rows
-        With a column for each attribute; others are left out.
+        A table or a batch, or several batches, such as :func:`batches` gives; with a
+        column for each attribute. Others are left out.
 
     Raises
     ------
@@ -138,4 +142,7 @@ def objects(cls: type[T], rows: pa.Table | pa.RecordBatch) -> Iterator[T]:
     """
     from arroyo_nb.events.definition import event_type
 
-    return event_type(cls).objects(rows)
+    found = event_type(cls)
+    if hasattr(rows, "schema"):
+        return found.objects(rows)
+    return chain.from_iterable(map(found.objects, rows))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from arroyo_nb.codecs.json_text import JsonText
 from arroyo_nb.codecs.shapes import Misfit, Record
 from arroyo_nb.errors import CatalogProblem, DataProblem
 from arroyo_nb.events import from_annotations, from_protobuf
@@ -21,10 +22,12 @@ from arroyo_nb.schema import (
     INT,
     INT_UNSIGNED,
     INTERVAL,
+    JSON,
     SMALLINT,
     TEXT,
     TIME,
     TINYINT,
+    Field,
     ListOf,
     Primitive,
     Schema,
@@ -172,6 +175,12 @@ class EventType:
             For the first event that is none, with its number, from 0, and the
             attribute.
         """
+        if not isinstance(events, Iterable):
+            kind = type(events).__name__
+            raise DataProblem(
+                f"one {kind} is given where a list or an iterator of them is taken",
+                hint=f"write [{kind.lower()}]",
+            )
         source, first = iter(events), 0
         while chunk := list(islice(source, rows)):
             yield self._batch(chunk, first)
@@ -203,7 +212,14 @@ class EventType:
             place = f"{self.cls.__name__}{misfit.path}"
             raise DataProblem(f"{place}: {misfit.reason}") from None
         rows: list[dict[str, Any]] = batch.cast(arrow_schema(self.declared)).to_pylist()
+        for column in self._columns_with_json:
+            for row in rows:
+                row[column.name] = _with_json(row[column.name], column.type)
         return rows
+
+    @cached_property
+    def _columns_with_json(self) -> tuple[Field, ...]:
+        return tuple(column for column in self.columns if _has_json(column.type))
 
     def objects(self, rows: pa.Table | pa.RecordBatch) -> Iterator[Any]:
         """Rows as objects of the class; columns that it has no attribute for are left
@@ -248,6 +264,25 @@ class EventType:
                 f"the column '{field.name}' is {column.type}, and not "
                 f"{self.columns[field.name].type} as in {self.cls.__name__}: {error}"
             ) from None
+
+
+def _has_json(type_: Type) -> bool:
+    if isinstance(type_, ListOf):
+        return _has_json(type_.element)
+    if isinstance(type_, StructOf):
+        return any(_has_json(field.type) for field in type_.fields)
+    return type_ == JSON
+
+
+def _with_json(value: Any, type_: Type) -> Any:
+    """A value whose JSON is marked as such, so that it is no text in a document."""
+    if value is None:
+        return None
+    if isinstance(type_, ListOf):
+        return [_with_json(one, type_.element) for one in value]
+    if isinstance(type_, StructOf):
+        return {f.name: _with_json(value[f.name], f.type) for f in type_.fields}
+    return JsonText(value) if type_ == JSON else value
 
 
 def event_type(cls: Any) -> EventType:

@@ -131,9 +131,8 @@ class _Reader:
             ) from None
         for attribute, name in _attributes(cls):
             check_visible(name)
-            shape, optional = self._shape(
-                hints[attribute], f"{cls.__name__}.{attribute}"
-            )
+            hint = _with_said(hints[attribute], _said_by_model(cls, attribute))
+            shape, optional = self._shape(hint, f"{cls.__name__}.{attribute}")
             yield Member(name, attribute, shape, optional)
 
     def _shape(self, hint: Any, place: str) -> tuple[Shape, bool]:
@@ -144,7 +143,7 @@ class _Reader:
             others = [one for one in inner if one is not types.NoneType]
             optional = len(others) < len(inner)
             if len(others) == 1:
-                return self._shape(others[0], place)[0], optional
+                return self._shape(_with_said(others[0], said), place)[0], optional
             return self._choice(others, place), optional
         if origin is typing.Literal:
             return self._literal(inner, place), False
@@ -217,6 +216,18 @@ class _Reader:
             f"{place} is {_written(hint)}, for which SQL has no type",
             hint=f"write {known}, an Enum, a dataclass, list[T], dict[K, V], T | None",
         )
+
+
+def _with_said(hint: Any, said: Sequence[Any]) -> Any:
+    return typing.Annotated[(hint, *said)] if said else hint
+
+
+def _said_by_model(cls: type, attribute: str) -> Sequence[Any]:
+    """What ``price: Decimal = Field(max_digits=12, ...)`` says of a model's attribute:
+    it stands in no annotation."""
+    if dataclasses.is_dataclass(cls):
+        return ()
+    return tuple(cls.model_fields[attribute].metadata)  # type: ignore[attr-defined]
 
 
 def _plain_hint(hint: Any) -> tuple[Any, tuple[Any, ...]]:

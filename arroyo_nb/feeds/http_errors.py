@@ -139,7 +139,8 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case httpx.TimeoutException():
             return endpoint.unreached("took too long to answer")
         case httpx.NetworkError() | httpx.ProxyError() | OSError():
-            return endpoint.unreached(f"cannot be reached: {reason(problem)}")
+            why = f"cannot be reached: {reason(problem)}"
+            return endpoint.unreached(why, "start it, or check 'endpoint'")
         case httpx.RemoteProtocolError() if _was_cut(problem):
             return endpoint.unreached("has closed the connection")
         case httpx.InvalidURL() | httpx.UnsupportedProtocol():

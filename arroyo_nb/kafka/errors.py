@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.registry import did_you_mean
+from arroyo_nb.registry import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors import TableSpec
@@ -316,15 +316,20 @@ def missing_topic(subject: ErrorSubject, known: Iterable[str]) -> RunProblem:
     known = [name for name in known if not name.startswith("__")]
     return RunProblem(
         "{topic} does not exist at {servers}".format_map(words),
-        hint=did_you_mean(subject.topic, known) or create_topic_hint(subject.topic),
+        hint=nearest(subject.topic, known) or _known_or_new(subject.topic, known),
     )
+
+
+def _known_or_new(topic: str, known: Iterable[str]) -> str:
+    listed = did_you_mean(topic, known)
+    return "; or ".join(filter(None, (listed, create_topic_hint(topic))))
 
 
 def create_topic_hint(topic: str) -> str:
     """How to create a topic."""
     return (
-        f"create it first: kafka-topics.sh --create --topic {topic}, or in a notebook "
-        f"session.emit('{topic}', rows)"
+        f"create it first: kafka-topics.sh --create --topic {topic}, or at the local "
+        f"broker of a notebook session.broker.create_topic('{topic}')"
     )
 
 

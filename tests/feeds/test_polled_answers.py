@@ -6,12 +6,14 @@ from itertools import count
 import pytest
 from feed_servers import (
     HttpServer,
+    begin_events,
     feed_of,
     free_port,
     payloads,
     reply,
     silent,
     taken,
+    wait_for_end,
 )
 
 from arroyo_nb.errors import RunProblem, Unreached
@@ -177,3 +179,13 @@ def test_a_stop_is_heard_within_a_second(state, monkeypatch, eventually):
         assert time.monotonic() - began_s < 1.0
         received._thread.join(10)
         assert not received._thread.is_alive()
+
+
+def test_an_answer_without_end_is_told():
+    def answer(handler):
+        begin_events(handler)
+        wait_for_end(handler)
+
+    says = "answers text/event-stream, which has no end"
+    with HttpServer(answer) as server, pytest.raises(RunProblem, match=says):
+        payloads(feed_of("polling_http", server.url), 1)

@@ -282,3 +282,14 @@ def test_options_are_checked_when_the_table_is_made():
     options = {"subscription_messages.a": "x", "subscription_messages.0": "y"}
     found = dict(connector.check(spec_of(connector, "http://host", **options), None))
     assert list(found) == ["endpoint", "subscription_messages.a"]
+
+
+def test_a_server_that_closes_at_once_for_its_policy_refuses():
+    with (
+        serving(lambda connection: connection.close(1008, "bad token")) as url,
+        Receiver(feed_of("websocket", url), None, resumed=False) as received,
+        pytest.raises(RunProblem) as told,
+    ):
+        taken(received, 1)
+    assert told.value.message.endswith("refuses the connection (1008): bad token")
+    assert "headers" in told.value.hint

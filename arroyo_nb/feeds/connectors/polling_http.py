@@ -160,6 +160,7 @@ class PollingConnection(Connection):
             # The same answer again; or the server has nothing to say.
             if answer.status_code in (NOT_MODIFIED, NO_CONTENT):
                 return
+            self._check(answer)
             body = self._body(answer)
         finally:
             answer.close()
@@ -168,6 +169,15 @@ class PollingConnection(Connection):
         self._known = known
         if not (is_same and self._polls.only_changed):
             self._messages.append(Message(body, self._arrivals.now_us(), known))
+
+    def _check(self, answer: httpx.Response) -> None:
+        """Refuse an answer that has no end."""
+        found = answer.headers.get("content-type", "").partition(";")[0]
+        if found.strip().lower() == CONTENT_TYPE:
+            raise self._endpoint.refused(
+                f"answers {CONTENT_TYPE}, which has no end",
+                hint="%arroyo peek URL finds out what reads it",
+            )
 
     def receive(self, timeout_s: float) -> Sequence[Message]:
         """The answer of the next request, once it is due."""

@@ -46,7 +46,7 @@ frame may be as large as a message, so together they take 64 MiB."""
 TAKEN_MESSAGES, TAKEN_BYTES = 5_000, 8 * 2**20
 """How much is taken at once, about."""
 
-_NORMAL, _TOO_BIG, _INTERNAL = 1000, 1009, 1011
+_NORMAL, _POLICY, _TOO_BIG, _INTERNAL = 1000, 1008, 1009, 1011
 _REDIRECTS = range(300, 400)
 _NUMBERED = re.compile(r"subscription_messages\.(\d+)")
 
@@ -116,6 +116,7 @@ class WebSocketConnection(Connection):
         self._connection = connection
         self._undo = undo
         self._failure: RunProblem | None = None
+        self._has_received = False
 
     def receive(self, timeout_s: float) -> Sequence[Message]:
         """What has come, each message a text as UTF-8, or bytes."""
@@ -134,9 +135,22 @@ class WebSocketConnection(Connection):
         except RunProblem as problem:
             # What came before it is not lost.
             if not taken:
-                raise
+                raise self._refusal(problem) from problem.__cause__
             self._failure = problem
+        self._has_received = self._has_received or bool(taken)
         return taken
+
+    def _refusal(self, problem: RunProblem) -> RunProblem:
+        """A server that closes for its policy, and has sent nothing, refuses whoever
+        connects: another connection will do no better."""
+        frame = getattr(problem.__cause__, "rcvd", None)
+        if self._has_received or frame is None or frame.code != _POLICY:
+            return problem
+        why = self._endpoint.clean(frame.reason) or "against its policy"
+        return self._endpoint.refused(
+            f"refuses the connection ({_POLICY}): {why}",
+            hint="check 'headers' and the subscription messages",
+        )
 
     def acknowledge(self, position: Position | None) -> None:
         """Nothing: the server waits for no word."""
@@ -240,7 +254,8 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
         case exceptions.InvalidMessage() if isinstance(problem.__cause__, EOFError):
             return endpoint.unreached("has closed the connection")
         case OSError() | exceptions.ProxyError():
-            return endpoint.unreached(f"cannot be reached: {reason(problem)}")
+            why = f"cannot be reached: {reason(problem)}"
+            return endpoint.unreached(why, "start it, or check 'endpoint'")
         case _:
             why = endpoint.clean(str(problem).rstrip("."))
             return endpoint.refused(f"does not speak the WebSocket protocol: {why}")

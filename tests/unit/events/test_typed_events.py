@@ -18,6 +18,8 @@ from pydantic import BaseModel, Field
 from arroyo_nb import events
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.kafka.emit.rows import RowRecords
+from arroyo_nb.kafka.emit.targets import _plain
 from arroyo_nb.plan.planner import plan_script
 
 
@@ -247,3 +249,40 @@ def test_two_classes_of_a_choice_with_one_name():
     made = dataclass(type("Odd", (), {"__annotations__": {"a": Bus | upper}}))
     with pytest.raises(ArroyoError, match="two classes whose fields would both be"):
         events.event(made)
+
+
+def test_a_model_says_the_digits_of_a_decimal_behind_its_annotation():
+    class Item(BaseModel):
+        price: Decimal = Field(max_digits=12, decimal_places=2)
+        tax: Decimal | None = Field(None, max_digits=6, decimal_places=4)
+
+    found = events.schema(Item)
+    assert found.field("price").type == pa.decimal128(12, 2)
+    assert found.field("tax").type == pa.decimal128(6, 4)
+
+
+def test_batches_come_back_as_they_were_given():
+    trips = [trip(n) for n in range(4)]
+    found = events.objects(Trip, events.batches(Trip, trips, rows=3))
+    assert list(found) == trips
+
+
+def test_one_event_is_no_list_of_them():
+    with pytest.raises(ArroyoError, match="one Car is given where a list") as told:
+        list(events.batches(Car, Car(3)))
+    assert told.value.hint == "write [car]"
+
+
+def test_json_is_no_text_in_a_record_that_nobody_declared():
+    @dataclass
+    class Note:
+        n: int
+        more: Any
+        all: list[Any]
+
+    notes = [Note(1, {"j": [1]}, [5]), Note(2, "txt", []), Note(3, None, ["a", None])]
+    assert [value for value, _, _ in RowRecords(_plain)(notes)] == [
+        b'{"n":1,"more":{"j":[1]},"all":[5]}',
+        b'{"n":2,"more":"txt","all":[]}',
+        b'{"n":3,"more":null,"all":["a",null]}',
+    ]
