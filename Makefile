@@ -81,7 +81,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	@status=0; for name in startup plan first_row batches throughput updating udf events formats \
+	@status=0; for name in startup plan first_row batches throughput updating udf events formats formats_protobuf \
 		kafka real_time jobs; do \
 		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
 
