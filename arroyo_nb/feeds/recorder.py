@@ -17,14 +17,14 @@ from arroyo_nb.feeds import (
 )
 from arroyo_nb.feeds.receiver import Receiver
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.schema import TIMESTAMP, arrow_schema
+from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from arroyo_nb.records import Records
+    from arroyo_nb.records import CountingDecoder, Records
 
 WAIT_S = 0.1
 """How long a chunk waits for its first message. What comes meanwhile is in it."""
@@ -98,28 +98,38 @@ class FeedRecorder:
                 if not messages:
                     yield Chunk(empty, {"messages": number, "position": position})
                     continue
-                records, unknown = self._records(messages, number), decoder.unknown
+                records = self._records(messages, number)
                 number += len(messages)
                 position = messages[-1].position or position
-                decoded, bad_rows, bad = reader.split_bad(records, decoder)
-                if bad_rows and not self._drop:
-                    from arroyo_nb.codecs.bad_records import refusal
-
-                    raise refusal(next(bad))
-                sample = tuple(islice(bad, KEPT_BAD_ROWS))
-                rows = decoded.rename_columns(self._names)
-                yield Chunk(
-                    rows,
-                    {"messages": number, "position": position},
-                    bad_rows,
-                    sample,
-                    # What is acknowledged must be counted for good, too.
-                    quiet=bad_rows > 0,
-                    unknown_records=decoder.unknown - unknown,
-                    durable=True,
-                )
+                stand = {"messages": number, "position": position}
+                yield self._chunk(records, stand, reader, decoder)
                 # Whoever asks for the next chunk has this one on disk.
                 receiver.acknowledge(position)
+
+    def _chunk(
+        self,
+        records: pa.Table,
+        stand: Position,
+        reader: Records,
+        decoder: CountingDecoder,
+    ) -> Chunk:
+        """The chunk of some records, behind which the recorder stands there."""
+        from arroyo_nb.codecs.bad_records import refusal
+
+        unknown = decoder.unknown
+        decoded, bad_rows, bad = reader.split_bad(records, decoder)
+        if bad_rows and not self._drop:
+            raise refusal(next(bad))
+        return Chunk(
+            decoded.rename_columns(self._names),
+            stand,
+            bad_rows,
+            tuple(islice(bad, KEPT_BAD_ROWS)),
+            # What is acknowledged must be counted for good, too.
+            quiet=bad_rows > 0,
+            unknown_records=decoder.unknown - unknown,
+            durable=True,
+        )
 
     def _reader(self) -> Records:
         from arroyo_nb.records import Records
@@ -175,16 +185,22 @@ class FeedRecorder:
 
 
 class FeedConnector(Connector, ReadsFeed, Protocol):
-    """A connector of feeds."""
+    """A connector of feeds: its sources are recorded, and declare their columns."""
 
+    def columns(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Schema | None:
+        """None: a message does not say its columns."""
+        return None
 
-def feed_recorder(connector: FeedConnector, spec: TableSpec) -> FeedRecorder:
-    """What records a source of a connector of feeds.
+    def recorder(self, spec: TableSpec) -> FeedRecorder:
+        """A recorder of the messages.
 
-    Raises
-    ------
-    ArroyoError
-        When the feed cannot be used, or the schema of its records cannot be read.
-    """
-    options = decoding_options(connector, spec)
-    return FeedRecorder(connector.feed(spec), spec, options)
+        Raises
+        ------
+        ArroyoError
+            When the feed cannot be used, or the schema of its records cannot be read.
+        """
+        options = decoding_options(self, spec)
+        return FeedRecorder(self.feed(spec), spec, options)

@@ -8,20 +8,18 @@ from dataclasses import replace
 
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.feeds import Feed, PeekedFeed
+from arroyo_nb.feeds import PeekedFeed
+from arroyo_nb.feeds.broker_url import peeked_spec
 from arroyo_nb.feeds.endpoint import (
     Endpoint,
     endpoint_problems,
 )
 from arroyo_nb.feeds.http import new_client, send
 from arroyo_nb.feeds.packages import require_package
-from arroyo_nb.feeds.recorder import feed_recorder
-from arroyo_nb.schema import Schema
-from arroyo_nb.tape import Recorder
-from arroyo_nb.with_options import OptionValue
+from arroyo_nb.feeds.recorder import FeedConnector
 
 
-class UrlSource(SourceOnly):
+class UrlSource(SourceOnly, FeedConnector):
     """A connector whose sources have the option ``endpoint``, a URL."""
 
     schemes: tuple[str, ...]
@@ -29,21 +27,6 @@ class UrlSource(SourceOnly):
 
     peeked_messages = 200
     """How many messages show what a URL gives."""
-
-    @abstractmethod
-    def feed(self, spec: TableSpec) -> Feed:
-        """How the messages of a source are received.
-
-        Parameters
-        ----------
-        spec
-            The table, its variables resolved.
-
-        Raises
-        ------
-        RunProblem
-            When a package is missing, or a variable makes an option wrong.
-        """
 
     @abstractmethod
     def gives(self, endpoint: Endpoint) -> bool:
@@ -55,13 +38,6 @@ class UrlSource(SourceOnly):
             When it cannot be asked.
         """
 
-    def columns(
-        self,
-        options: Mapping[str, OptionValue],  # noqa: ARG002
-    ) -> Schema | None:
-        """None: the columns are declared."""
-        return None
-
     def check(
         self,
         spec: TableSpec,
@@ -70,29 +46,13 @@ class UrlSource(SourceOnly):
         """What is wrong with the URL and the headers."""
         yield from endpoint_problems(spec.options, self.schemes)
 
-    def recorder(self, spec: TableSpec) -> Recorder:
-        """A recorder of the messages.
-
-        Raises
-        ------
-        RunProblem
-            As of :meth:`feed`.
-        """
-        return feed_recorder(self, spec)
-
     def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
         """What a URL gives (see :class:`arroyo_nb.feeds.Peekable`)."""
         for package in self.info.python_packages:
             require_package("", package)
         table = {"endpoint": url, **options}
-        defaults = {
-            option.name: option.default
-            for option in self.info.options
-            if option.default is not None
-        }
-        spec = TableSpec("peek", Schema(), {**defaults, **table}).resolved()
         # It is no table yet: errors of the server name none.
-        spec = replace(spec, name="")
+        spec = replace(peeked_spec(self.info, {"endpoint": url}, options), name="")
         if not self.gives(Endpoint.of(spec)):
             return None
         found = {"connector": self.info.name, **table}

@@ -20,15 +20,15 @@ from arroyo_nb.feeds import PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.mqtt._client import Broker, check_tls, split_url
 from arroyo_nb.feeds.packages import require_package
+from arroyo_nb.feeds.recorder import FeedConnector
 from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
-from arroyo_nb.schema import TEXT, Schema
-from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
+from arroyo_nb.schema import TEXT
+from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind
 
 if TYPE_CHECKING:
     from arroyo_nb.feeds import Feed
     from arroyo_nb.feeds.sink import Publisher
-    from arroyo_nb.tape import Recorder
 
 QOS: Mapping[str, int] = MappingProxyType(
     {"AtMostOnce": 0, "AtLeastOnce": 1, "ExactlyOnce": 2}
@@ -129,15 +129,11 @@ _INFO = ConnectorInfo(
 )
 
 
-class Mqtt(ConnectorBase):
+class Mqtt(ConnectorBase, FeedConnector):
     """Topics of an MQTT broker, read and written."""
 
     info = _INFO
     schemes = ("mqtt", "mqtts")
-
-    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
-        """None: a message does not say its columns."""
-        return None
 
     def check(
         self, spec: TableSpec, direction: Direction
@@ -194,19 +190,13 @@ class Mqtt(ConnectorBase):
             raise RunProblem(why.message, hint=why.hint)
         return PeekedFeed(self.feed(spec), {"connector": self.info.name, **found})
 
-    def recorder(self, spec: TableSpec) -> Recorder:
-        """Receives the messages; errors are those of :meth:`feed`."""
-        from arroyo_nb.feeds.recorder import feed_recorder
-
-        return feed_recorder(self, spec)
-
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
         """Publishes rows.
 
         Raises
         ------
         RunProblem
-            As of :meth:`recorder`.
+            As of :meth:`feed`.
         """
         from arroyo_nb.feeds.sink import MessageWriter
 

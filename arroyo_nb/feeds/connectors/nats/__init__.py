@@ -20,15 +20,14 @@ from arroyo_nb.feeds import PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
 from arroyo_nb.feeds.packages import require_package
+from arroyo_nb.feeds.recorder import FeedConnector
 from arroyo_nb.feeds.table_options import message_problems
 from arroyo_nb.formats import Framing
-from arroyo_nb.schema import Schema
 from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
     from arroyo_nb.feeds import Feed
     from arroyo_nb.feeds.sink import Publisher
-    from arroyo_nb.tape import Recorder
 
 _LOGINS = {
     "credentials": ("auth.username", "auth.password"),
@@ -171,15 +170,11 @@ _INFO = ConnectorInfo(
 )
 
 
-class Nats(ConnectorBase):
+class Nats(ConnectorBase, FeedConnector):
     """Subjects and streams of NATS: which of the two follows from the options."""
 
     info = _INFO
     schemes = ("nats", "tls")
-
-    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
-        """None: a message does not say its columns."""
-        return None
 
     def check(
         self, spec: TableSpec, direction: Direction
@@ -228,19 +223,13 @@ class Nats(ConnectorBase):
         feed = self.feed(peeked_spec(self.info, found, options))
         return PeekedFeed(feed, {"connector": self.info.name, **found})
 
-    def recorder(self, spec: TableSpec) -> Recorder:
-        """Receives the messages; errors are those of :meth:`feed`."""
-        from arroyo_nb.feeds.recorder import feed_recorder
-
-        return feed_recorder(self, spec)
-
     def writer(self, spec: TableSpec, state: Path) -> Writer:
         """Publishes rows.
 
         Raises
         ------
         RunProblem
-            As of :meth:`recorder`.
+            As of :meth:`feed`.
         """
         from arroyo_nb.feeds.connectors.nats._sink import identified, sink_id
         from arroyo_nb.feeds.sink import MessageWriter
