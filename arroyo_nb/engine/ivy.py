@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable
 from html import escape
+from itertools import islice
 from pathlib import Path
 
 from arroyo_nb.engine.command import spark_home
@@ -19,7 +20,7 @@ from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import default_base
 from arroyo_nb.engine.jar_coordinates import Coordinates
 from arroyo_nb.engine.java import Java
-from arroyo_nb.engine.program import Program, tail
+from arroyo_nb.engine.program import Program
 
 LOOK_S = 0.05
 """How often who waits looks whether it should go on."""
@@ -30,8 +31,13 @@ _FLAGS = (
     "-Dsun.net.client.defaultReadTimeout=60000",
 )
 
+_TRUST_STORES = ("/etc/ssl/certs/java/cacerts", "/etc/pki/java/cacerts")
+"""Where Debian and Fedora keep the certificates that the machine trusts, for Java. That
+of a company's proxy is among them, and a Java from a wheel does not know it."""
+
 _ARRIVED = "[SUCCESSFUL ]"
 _NOT_FOUND = re.compile(r":: (\S+)#(\S+);(\S+): not found")
+_NOT_TRUSTED = "PKIX path building failed"
 
 
 def retrieve(
@@ -94,11 +100,22 @@ def _run(
         *("-retrieve", f"{out}/[artifact]-[revision].[ext]"),
         jars=(spark_home() / "jars").glob("ivy-*.jar"),
         log=work / "ivy.log",
-        flags=(*_FLAGS, *os.environ.get("ARROYO_NB_JAVA_OPTS", "").split()),
+        # What comes later holds: a user's own choice comes last.
+        flags=(
+            *_FLAGS,
+            *_trust(_TRUST_STORES),
+            *os.environ.get("ARROYO_NB_JAVA_OPTS", "").split(),
+        ),
     )
     _watch(program, check, arrived)
     if program.status != 0:
-        raise EngineProblem(_what_failed(program))
+        raise _failure(_text(program))
+
+
+def _trust(stores: Iterable[str]) -> list[str]:
+    """The first of these stores that can be read, as an option of Java."""
+    found = (store for store in stores if os.access(store, os.R_OK))
+    return [f"-Djavax.net.ssl.trustStore={store}" for store in islice(found, 1)]
 
 
 def _watch(
@@ -116,12 +133,20 @@ def _watch(
         program.kill()
 
 
-def _what_failed(program: Program) -> str:
-    missing = sorted({":".join(found) for found in _NOT_FOUND.findall(_text(program))})
+def _failure(log: str) -> EngineProblem:
+    missing = sorted({":".join(found) for found in _NOT_FOUND.findall(log)})
+    if missing and _NOT_TRUSTED in log:
+        return EngineProblem(
+            "Java does not trust the certificate of the repository of jars",
+            hint="name a store that has it, a proxy's for example: "
+            "ARROYO_NB_JAVA_OPTS=-Djavax.net.ssl.trustStore=FILE",
+        )
     if missing:
-        return f"the repository has no {', '.join(missing)}, or cannot be reached"
-    last = tail(program.log, lines=1).strip()
-    return f"Ivy failed{': ' if last else ''}{last}"
+        return EngineProblem(
+            f"the repository has no {', '.join(missing)}, or cannot be reached"
+        )
+    last = "".join(log.strip().splitlines()[-1:]).strip()
+    return EngineProblem(f"Ivy failed{': ' if last else ''}{last}")
 
 
 def _text(program: Program) -> str:

@@ -210,15 +210,17 @@ def _present_files(choices: list[_Choice], tell: Tell) -> tuple[Path, ...] | Non
 def _downloaded(
     jars: JarSet, choices: list[_Choice], tell: Tell, check: Check
 ) -> tuple[Path, ...]:
-    java, why = find_java(), ""
+    java = find_java()
     for choice in choices:
         try:
             _download(jars, choice, java, tell, check)
         except EngineProblem as problem:
-            why = problem.message
+            failed = problem
         else:
             return _present_files([choice], tell) or ()
-    raise EngineProblem(f"cannot get {jars.what}: {why}", hint=_hint(jars))
+    raise EngineProblem(
+        f"cannot get {jars.what}: {failed.message}", hint=failed.hint or _hint(jars)
+    )
 
 
 def _hint(jars: JarSet) -> str:
