@@ -149,6 +149,9 @@ class Format(Protocol):
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
+    counts_unknown: bool
+    """Whether it tells how many payloads have fields that the schema of their reader
+    does not know. Each of them gives a row, or is bad."""
     python_packages: tuple[str, ...]
     """The distributions that it needs beside those of this package."""
     refused_by_arroyo: str
@@ -199,6 +202,7 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    counts_unknown = False
     python_packages: tuple[str, ...] = ()
     refused_by_arroyo = ""
     encoded_in_python = False
@@ -494,6 +498,12 @@ def tells_changes(name: str | None) -> bool:
 def reads_fields(name: str | None) -> bool:
     """Whether a format looks columns up by name in each record."""
     return name in FORMATS.names and FORMATS.get(str(name)).by_name
+
+
+def counts_unknown(name: str | None) -> bool:
+    """Whether a format counts the records with fields that the schema of their reader
+    does not know."""
+    return name in FORMATS.names and FORMATS.get(str(name)).counts_unknown
 
 
 def refused_records(options: Mapping[str, OptionValue]) -> str:

@@ -10,6 +10,10 @@ from schema_registry import serving
 
 from arroyo_nb.errors import CatalogProblem, DataProblem, RunProblem
 from arroyo_nb.formats.protobuf.source import read_schema
+from arroyo_nb.jobs.runner.counts import Counts
+from arroyo_nb.kafka.sink import TransactionWriter
+from arroyo_nb.views.sources import listed
+from arroyo_nb.views.static_html import bundle
 from arroyo_nb.views.truncation_notes import dropped_rows
 
 TEXT = """
@@ -130,13 +134,87 @@ def test_bad_messages_fail_a_run_or_are_dropped(
     run.stop().wait_quietly(30)
 
 
-def test_a_newer_producer_is_noted(new_topic, session, eventually, schema, trip):
-    made = new_topic()
-    made.send(*(trip(n) + b"\xf8\x06\x01" for n in range(20)))
-    run = session.run(made.declared("id BIGINT", **schema) + "SELECT * FROM t")
-    eventually(lambda: run.outputs[0].preview.total_rows >= 20)
-    eventually(lambda: "written by another version" in str(run.snapshot()))
+NEW = b"\xf8\x06\x01"
+"""A field that the schema lacks."""
+
+
+def unknown_records(run):
+    """How many records of each source are told to have unknown fields."""
+    return [source.unknown_records for source in run.snapshot().sources]
+
+
+def test_records_of_a_newer_producer_are_counted(
+    new_topic, session, eventually, schema, trip
+):
+    made = new_topic(2)
+    made.send(*(trip(n) + NEW for n in range(12)))
+    made.send(*map(trip, range(8)), partition=1)
+    # Each output reads the topic: a record is counted once.
+    script = made.declared("id BIGINT, big BIGINT UNSIGNED", **schema)
+    run = session.run(script + "SELECT id FROM t; SELECT big FROM t WHERE id > 5;")
+    eventually(lambda: unknown_records(run) == [12])
+    made.send(trip(8), trip(9) + NEW, partition=1)
+    eventually(lambda: unknown_records(run) == [13])
     run.stop().wait_quietly(30)
+    told = run.snapshot()
+    assert unknown_records(run) == [13]
+    note = "13 records have fields that the schema of the table lacks"
+    assert told.sources[0].notes[0].startswith(note)
+    assert note in run.explain()
+    assert note in listed(told.sources)
+    assert note in bundle(told)["text/html"]
+
+
+def test_records_that_are_dropped_are_counted_though_no_row_is_left(
+    new_topic, session, eventually, schema
+):
+    made = new_topic()
+    made.send(*[b"\x08\x01" + NEW] * 3)  # without the event time
+    columns = "id BIGINT, at TIMESTAMP NOT NULL, WATERMARK FOR at"
+    table = made.declared(columns, bad_data="drop", **schema)
+    run = session.run(table + "SELECT id FROM t")
+    eventually(lambda: unknown_records(run) == [3])
+    assert [source.dropped_rows for source in run.snapshot().sources] == [3]
+    run.stop().wait_quietly(30)
+
+
+class Crash(Exception):
+    """What the writer of a process that is killed raises."""
+
+
+def test_a_batch_that_comes_again_is_counted_once(
+    new_topic, session, monkeypatch, tmp_path, eventually, schema, trip
+):
+    source, made = new_topic(), new_topic()
+    source.send(*(trip(n) + NEW * (n % 2) for n in range(20)))
+    script = source.declared("id BIGINT", **schema)
+    script += made.sink("id BIGINT", sink__commit_mode="exactly_once")
+    script += "INSERT INTO out SELECT id FROM t"
+    send, failed = TransactionWriter._send, []
+
+    def crash_once(self, batch, sender, tasks):
+        send(self, batch, sender, tasks)
+        if sender.transaction.batch_id == 1 and not failed:
+            failed.append(batch.count())
+            raise Crash
+
+    monkeypatch.setattr(TransactionWriter, "_send", crash_once)
+    monkeypatch.setattr("arroyo_nb.kafka.source.BATCH_RECORDS", 10)
+    first = session.run(script, name="job", state_dir=tmp_path)
+    eventually(lambda: first.state.ended, 60)
+    assert failed == [10]
+    assert Counts.of(first.snapshot()) == Counts(10, 10, unknown_records=5)
+    # Only what this run has read, the batch that comes again too.
+    second = session.run(script, name="job", state_dir=tmp_path)
+    eventually(lambda: second.rows_in >= 10, 60)
+    source.send(trip(20) + NEW)
+    eventually(lambda: second.rows_in >= 11, 60)
+    second.stop().wait_quietly(30)
+    assert Counts.of(second.snapshot()) == Counts(11, 11, unknown_records=6)
+    third = session.run(script, name="job", state_dir=tmp_path)
+    eventually(lambda: third.snapshot().sources, 60)
+    assert unknown_records(third) == [0]
+    third.stop().wait_quietly(30)
 
 
 @pytest.mark.parametrize("mode", ["at_least_once", "exactly_once"])

@@ -46,6 +46,7 @@ class ProtobufFormat(FormatBase):
     doc = "one message of Protocol Buffers a record"
     framings = frozenset({Framing.MESSAGES})
     by_name = True
+    counts_unknown = True
     encoded_in_python = True
     python_packages: tuple[str, ...] = ("grpcio-tools",)
     options: tuple[Option, ...] = OPTIONS

@@ -146,5 +146,5 @@ def test_a_recording_of_a_newer_producer_is_noted_with_its_records(tmp_path):
     session.run(script)
     assert recorded_notes(session.catalog.get("t")) == (
         "12 records have fields that the schema of the table lacks, or has as another "
-        "type: they were written by another version of it",
+        "type: written by another version of it",
     )
