@@ -173,6 +173,12 @@ class Format(Protocol):
         """The files and folders of this machine that are read to know how a record is
         written, each with the option that names it."""
 
+    def needed_files(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, Path]]:
+        """Those of :meth:`paths` that are files, without which nothing can be read or
+        written."""
+
     def schema_options(
         self, table: str, options: Mapping[str, OptionValue]
     ) -> Mapping[str, OptionValue]:
@@ -210,6 +216,13 @@ class FormatBase:
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def paths(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Iterable[tuple[str, Path]]:
+        """None: such a format needs no file."""
+        return ()
+
+    def needed_files(
         self,
         options: Mapping[str, OptionValue],  # noqa: ARG002
     ) -> Iterable[tuple[str, Path]]:
@@ -553,6 +566,13 @@ def schema_paths(options: Mapping[str, OptionValue]) -> list[tuple[str, Path]]:
     the option that names it."""
     name = str(options.get("format", ""))
     return [*FORMATS.get(name).paths(options)] if name in FORMATS.names else []
+
+
+def needed_schema_files(options: Mapping[str, OptionValue]) -> list[tuple[str, Path]]:
+    """Those of :func:`schema_paths` that are files, and have to be there."""
+    name = str(options.get("format", ""))
+    known = name in FORMATS.names
+    return [*FORMATS.get(name).needed_files(options)] if known else []
 
 
 def format_columns(options: Mapping[str, OptionValue]) -> Schema | None:

@@ -106,10 +106,16 @@ class ProtobufFormat(FormatBase):
 
     def paths(self, options: Mapping[str, OptionValue]) -> Iterable[tuple[str, Path]]:
         """The files of the schema, and the folders of its imports."""
+        yield from self.needed_files(options)
+        yield from ((INCLUDE, folder) for folder in include_folders(options))
+
+    def needed_files(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, Path]]:
+        """The files of the schema."""
         for name in (FILE, DESCRIPTOR_SET):
             if name in options:
                 yield name, Path(str(options[name]))
-        yield from ((INCLUDE, folder) for folder in include_folders(options))
 
     def schema_options(
         self, table: str, options: Mapping[str, OptionValue]

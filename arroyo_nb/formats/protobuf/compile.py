@@ -34,6 +34,10 @@ _WARNING = re.compile(r".*: warning:|WARNING: |[IW]\d{4} ")
 """A line that protoc, or its log, writes of a file that may be right."""
 
 
+class MissingImport(CatalogProblem):
+    """A file that an import names is in none of the folders."""
+
+
 def has_protoc() -> bool:
     """Whether protoc is installed."""
     return find_spec("grpc_tools") is not None
@@ -202,20 +206,11 @@ def _refused(name: str, told: str) -> CatalogProblem:
     lines = [line.strip() for line in told.splitlines() if line.strip()]
     errors = [line for line in lines if not _WARNING.match(line)] or lines
     shown = "; ".join(errors[:_SHOWN_ERRORS])
-    return CatalogProblem(
-        f"the schema of Protocol Buffers '{name}' does not compile: {shown}",
-        hint=_hint(errors),
-    )
-
-
-_HINTS: Mapping[str, str] = {
-    "File not found": "name the folders of imported files: 'protobuf.include' = "
-    "'folder, other folder'",
-}
-
-
-def _hint(errors: Sequence[str]) -> str | None:
-    found = (
-        hint for text, hint in _HINTS.items() if any(text in line for line in errors)
-    )
-    return next(found, None)
+    message = f"the schema of Protocol Buffers '{name}' does not compile: {shown}"
+    if any("File not found" in line for line in errors):
+        return MissingImport(
+            message,
+            hint="name the folders of imported files: 'protobuf.include' = "
+            "'folder, other folder'",
+        )
+    return CatalogProblem(message)

@@ -8,13 +8,14 @@ changed is seen by the next run, and by no run that goes on.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.file_errors import refusal
 from arroyo_nb.formats.protobuf.compile import (
+    MissingImport,
     compiled_file,
     compiled_texts,
     require_protoc,
@@ -93,9 +94,22 @@ def _compiled(table: str, options: Mapping[str, OptionValue]) -> bytes:
     read_file(table, FILE, options)  # protoc has other words for what is missing
     require_protoc(table)
     path = Path(str(options[FILE]))
-    files = compiled_file(path, folders)
+    try:
+        files = compiled_file(path, folders)
+    except MissingImport as problem:
+        searched = _searched([*folders, path.parent], named=not table)
+        problem.hint = f"imports were looked for in {searched}; {problem.hint}"
+        raise
     _check_links(table, files, [*folders, path.parent])
     return files
+
+
+def _searched(folders: Sequence[Path], *, named: bool) -> str:
+    """The folders of imports for an error; of a run, whose folders may be of variables
+    and so secrets, the options that name them."""
+    if not named:
+        return f"the folder of '{FILE}' and those of '{INCLUDE}'"
+    return ", ".join(f"'{folder}'" for folder in dict.fromkeys(folders))
 
 
 def _check_links(table: str, files: bytes, folders: Iterable[Path]) -> None:
