@@ -233,12 +233,36 @@ def test_what_no_message_can_be_ends_the_run(new_topic, session, schema, trip):
     source.send(trip(1))
     script = source.declared(COLUMNS, **schema)
     script += made.sink("id BIGINT, kind TEXT", **schema)
-    with pytest.raises(DataProblem, match="'kind': 'TRAM' is no Kind"):
-        session.run(
-            script + "INSERT INTO out SELECT id, 'TRAM' AS kind FROM t",
-            until="end",
-            wait=True,
-        )
+    query = "INSERT INTO out SELECT id, 'TRAM' AS kind FROM t"
+    with pytest.raises(DataProblem, match="'kind': 'TRAM' is no Kind") as told:
+        session.run(script + query, until="end", wait=True)
+    assert told.value.message.startswith(
+        "a row of 'out' cannot be written as a message"
+    )
+    assert told.value.hint == "the row is: id = 1, kind = TRAM"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("big BIGINT", "-id AS big", "'big': -1 is no uint64"),
+        ("id BIGINT UNSIGNED", "big AS id", "'id': 18446744073709551614 is no int64"),
+    ],
+)
+def test_a_number_out_of_range_ends_the_run(
+    new_topic, session, schema, trip, column, value, said
+):
+    source, made = new_topic(), new_topic()
+    source.send(trip(1))
+    script = source.declared("id BIGINT, big BIGINT UNSIGNED", **schema)
+    script += made.sink(column, **schema)
+    query = f"INSERT INTO out SELECT {value} FROM t"
+    with pytest.raises(DataProblem) as told:
+        session.run(script + query, until="end", wait=True)
+    assert told.value.message.startswith(
+        "a row of 'out' cannot be written as a message"
+    )
+    assert said in told.value.message
 
 
 def test_a_column_that_the_message_lacks_is_told_before_anything_runs(

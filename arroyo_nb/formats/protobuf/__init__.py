@@ -159,7 +159,7 @@ class ProtobufFormat(FormatBase):
                 "only read"
             )
         message = read_schema(table, resolved(options, table))
-        return RowWriter(table, RowEncoder(message, schema))
+        return RowWriter(table, RowEncoder(message, schema, table))
 
     def payload_decoder(
         self,
@@ -193,9 +193,10 @@ class ProtobufFormat(FormatBase):
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One message a row."""
         from arroyo_nb.formats.protobuf.encode import RowEncoder, payload_column
-        from arroyo_nb.formats.protobuf.source import read_schema
+        from arroyo_nb.formats.protobuf.source import TABLE, read_schema
 
-        return payload_column(RowEncoder(read_schema("", options), schema))
+        table = str(options.get(TABLE, ""))
+        return payload_column(RowEncoder(read_schema("", options), schema, table))
 
 
 FORMAT = ProtobufFormat()

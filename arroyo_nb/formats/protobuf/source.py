@@ -40,6 +40,9 @@ from arroyo_nb.with_options import REFERENCE, OptionValue
 COMPILED = "protobuf.compiled"
 """The set of descriptors in base64, for workers; no option that a script may have."""
 
+TABLE = "protobuf.table"
+"""The table's name for errors of workers; no option that a script may have either."""
+
 INLINE = "schema.proto"
 """What errors call the text of the option :data:`TEXT`."""
 
@@ -164,7 +167,7 @@ def schema_options(
     """
     schema = read_schema(table, options)
     files = base64.b64encode(schema.files).decode("ascii")
-    return {COMPILED: files, MESSAGE: schema.name}
+    return {COMPILED: files, MESSAGE: schema.name, TABLE: table}
 
 
 def planned_schema(options: Mapping[str, OptionValue]) -> MessageSchema | None:
