@@ -119,6 +119,41 @@ def test_which_message_a_record_has_is_said_by_its_own_schema(
             rows(made.declared("id BIGINT", **given) + query, 2)
 
 
+def test_a_sink_registers_what_its_schema_imports(
+    new_topic, session, rows, schema, trip, tmp_path
+):
+    head, path = 'syntax = "proto3"; ', tmp_path / "line.proto"
+    (tmp_path / "stop.proto").write_text(head + "message Stop { string name = 1; }")
+    line = 'import "stop.proto"; message Line { int64 id = 1; Stop first = 2; }'
+    path.write_text(head + line)
+    source, made = new_topic(), new_topic()
+    source.send(*map(trip, range(3)))
+    columns = "id BIGINT, first STRUCT<name TEXT>"
+    with serving() as (url, known):
+        given = {
+            "format": "protobuf",
+            "protobuf__confluent_schema_registry": "true",
+            "schema_registry__endpoint": url,
+        }
+        own = {"protobuf__file": str(path), "protobuf__message": "Line"}
+        script = source.declared(COLUMNS, **schema) + made.sink(columns, **given, **own)
+        script += (
+            "INSERT INTO out SELECT id, named_struct('name', kind) AS first FROM t"
+        )
+        session.run(script, until="end", wait=True)
+        subject = f"{made.name}-value"
+        assert known.subjects == {"stop.proto": [1], subject: [2]}
+        assert known.schemas[1]["references"] == [
+            {"name": "stop.proto", "subject": "stop.proto", "version": 1}
+        ]
+        # Who reads it takes the schema of the registry, with its import.
+        given["protobuf__message"] = "Line"
+        found = rows(made.declared(columns, "u", **given) + "SELECT * FROM u", 3)
+    assert sorted(found, key=str) == [
+        (n, {"name": "BUS" if n % 2 else "NONE"}) for n in range(3)
+    ]
+
+
 def test_bad_messages_fail_a_run_or_are_dropped(
     new_topic, session, rows, eventually, schema, trip
 ):

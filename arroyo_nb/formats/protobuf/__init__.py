@@ -139,7 +139,7 @@ class ProtobufFormat(FormatBase):
         from arroyo_nb.formats.protobuf.source import read_schema
 
         message = read_schema("", options)
-        return head(written_id(options, message.has_imports), message), b""
+        return head(written_id(options, message.descriptor.file), message), b""
 
     def payload_writer(
         self,

@@ -73,14 +73,7 @@ def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
     CatalogProblem
         When it does not compile, with the places.
     """
-    # protoc takes no `..` in a name; a link stays what it is, with what lies beside it.
-    path, *folders = (Path(os.path.normpath(p.absolute())) for p in (path, *includes))
-    # protoc wants a file to have one name only: that below the first folder with it.
-    around = next((f for f in folders if path.is_relative_to(f)), None)
-    if around is None:
-        around = path.parent
-        folders.append(around)
-    name = str(path.relative_to(around))
+    name, folders = named_below(path, includes)
     odd = any(map(_MEANT_OTHERWISE.search, map(str, folders)))
     if odd or name.startswith(("-", "@")):
         raise CatalogProblem(
@@ -88,7 +81,20 @@ def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
             "with ':', ';' or '=' in its path",
             hint="give it another name",
         )
-    return _kept(name, (*folders,)) or _keep(name, (*folders,))
+    return _kept(name, folders) or _keep(name, folders)
+
+
+def named_below(path: Path, includes: Sequence[Path]) -> tuple[str, tuple[Path, ...]]:
+    """What protoc calls a file, and the folders that it looks names up in, in order;
+    parameters as of :func:`compiled_file`."""
+    # protoc takes no `..` in a name; a link stays what it is, with what lies beside it.
+    path, *folders = (Path(os.path.normpath(p.absolute())) for p in (path, *includes))
+    # protoc wants a file to have one name only: that below the first folder with it.
+    around = next((f for f in folders if path.is_relative_to(f)), None)
+    if around is None:
+        around = path.parent
+        folders.append(around)
+    return str(path.relative_to(around)), (*folders,)
 
 
 _Key: TypeAlias = "tuple[str, tuple[Path, ...]]"

@@ -18,6 +18,7 @@ from arroyo_nb.formats.protobuf.compile import (
     MissingImport,
     compiled_file,
     compiled_texts,
+    named_below,
     require_protoc,
 )
 from arroyo_nb.formats.protobuf.descriptors import (
@@ -143,6 +144,33 @@ def read_file(table: str, option: str, options: Mapping[str, OptionValue]) -> by
     except OSError as problem:
         attempt = f"cannot read {_named(table, option)}"
         raise refusal(problem, attempt, "schema", option) from None
+
+
+def read_import(name: str, options: Mapping[str, OptionValue]) -> bytes:
+    """The content of a file that the one of :data:`FILE` imports, by the name that
+    imports have for it.
+
+    Raises
+    ------
+    RunProblem
+        When it cannot be read, or may not be.
+    """
+    _, folders = named_below(Path(str(options[FILE])), include_folders(options))
+    for folder in folders:
+        path = folder / name
+        _check_allowed("", FILE, path)
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as problem:
+            attempt = f"cannot read '{name}', which '{FILE}' imports"
+            raise refusal(problem, attempt, "schema", INCLUDE) from None
+    raise RunProblem(
+        f"the file '{name}', which '{FILE}' imports, is gone",
+        hint=f"imports are looked for in the folder of '{FILE}' and those of "
+        f"'{INCLUDE}'",
+    )
 
 
 def _check_allowed(table: str, option: str, path: Path) -> None:
