@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeGuard
 
@@ -82,7 +83,7 @@ def missing_files(plan: Plan, *, sinks: bool) -> list[ArroyoError]:
             continue
         spec = node.table.spec
         if not needed_schema_files(spec.options):
-            continue  # a variable that is not set is told by who needs it
+            continue  # of other tables no variable is asked for here
         spec = spec.resolved(node.span)
         for name, path in needed_schema_files(spec.options):
             if not _is_there(path):
@@ -93,12 +94,12 @@ def missing_files(plan: Plan, *, sinks: bool) -> list[ArroyoError]:
 
 
 def _is_there(path: Path) -> bool:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:  # whoever opens it has words for that
-        return True
+    # Whoever opens it has words for any other reason.
+    with suppress(OSError):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
     return True
 
 
