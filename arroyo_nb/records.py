@@ -40,7 +40,7 @@ from arroyo_nb.tape import (
     outside_windows,
     shown_text,
 )
-from arroyo_nb.tape.fit import SEEN, UNKNOWN_FIELDS, columns_seen
+from arroyo_nb.tape.fit import SEEN, UNKNOWN, columns_seen
 from arroyo_nb.with_options import OptionValue
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
@@ -164,23 +164,33 @@ class Records:
         RunProblem
             When a record is bad, and such are not dropped.
         """
-        rows, bad_rows, bad = self.split_bad(records, decoder)
-        if not bad_rows:
+        decoded = self._decoded(records, decoder)
+        rows = self._rows(records, decoded)
+        if decoded.bad:
+            bad = self._bad_rows(records, decoded)
+            # They are sorted: the error is that of the batch's first, whichever check
+            # found it.
+            if UNREAD not in self.beside:
+                raise refusal(next(bad))
+            unread = pa.table({UNREAD: pa.array(map(BadRow.to_json, bad), pa.string())})
+            rows = pa.concat_tables([rows, unread], promote_options="default")
+        if UNKNOWN not in self.beside:
             return rows
-        # They are sorted: the error is that of the batch's first, whichever check found
-        # it.
-        if UNREAD not in self.beside:
-            raise refusal(next(bad))
-        unread = pa.table({UNREAD: pa.array(map(BadRow.to_json, bad), pa.string())})
-        return pa.concat_tables([rows, unread], promote_options="default")
+        # After the bad ones have come: a batch may have no other rows.
+        column = _in_first_row(decoded.unknown, rows.num_rows)
+        place = rows.column_names.index(UNKNOWN)
+        return rows.set_column(place, UNKNOWN, column)
 
     def split_bad(
         self, records: pa.Table, decoder: PayloadDecoder
     ) -> tuple[pa.Table, int, Iterator[BadRow]]:
         """The rows of a batch, how many of its records are bad, and which."""
         decoded = self._decoded(records, decoder)
-        bad = (self._bad_row(records, *one) for one in sorted(decoded.bad))
+        bad = self._bad_rows(records, decoded)
         return self._rows(records, decoded), len(decoded.bad), bad
+
+    def _bad_rows(self, records: pa.Table, decoded: DecodedRows) -> Iterator[BadRow]:
+        return (self._bad_row(records, *one) for one in sorted(decoded.bad))
 
     def _decoded(self, records: pa.Table, decoder: PayloadDecoder) -> DecodedRows:
         decoded = decoder.decode(whole(records[VALUE]))
@@ -222,8 +232,6 @@ class Records:
                 column = decoded.rows[field.name]
             columns.append(column.cast(field.type))
         seen = columns_seen(columns) if SEEN in self.beside else 0
-        if decoded.unknown:
-            seen |= UNKNOWN_FIELDS
         columns += (self._beside(name, records, decoded, seen) for name in self.beside)
         return pa.table(columns, names=list(self.names))
 
@@ -233,6 +241,8 @@ class Records:
         match name:
             case str() if name == SEEN:
                 return pa.repeat(pa.scalar(seen, pa.int64()), decoded.rows.num_rows)
+            case str() if name == UNKNOWN:  # it is set once the bad ones have come
+                return pa.nulls(decoded.rows.num_rows, pa.int64())
             case str() if name == TIMESTAMP:
                 return decoded.times
             case str() if name == WEIGHT:
@@ -259,6 +269,13 @@ class Records:
             partition,
             offset,
         )
+
+
+def _in_first_row(number: int, rows: int) -> pa.Array:
+    """A column whose sum is a number, which is 0 where there is no row."""
+    column = np.zeros(rows, np.int64)
+    column[:1] = number
+    return pa.array(column)
 
 
 def _out_of_range(us: int) -> str:

@@ -31,7 +31,7 @@ HIDDEN_COLUMNS = frozenset(
         TIMESTAMP,
         *("_weight", "_row_id", "_sequence"),
         *("_arrival", "_watermark", "_window"),
-        *("_found", "_seen", "_unread"),
+        *("_found", "_seen", "_unknown", "_unread"),
     )
 )
 """What stands beside the columns of a relation while it runs: no column of a user's

@@ -80,6 +80,8 @@ class Registry:
                     return self._schema(int(number))
                 case "POST", ["subjects", subject, "versions"]:
                     return {"id": self._register(subject, body or {})}
+                case "POST", ["subjects", subject]:
+                    return self._found(subject, body or {})
                 case "POST", ["compatibility", "subjects", subject, "versions", _]:
                     told = self._told(subject, body or {})
                     is_verbose = parse_qs(found.query).get("verbose") == ["true"]
@@ -134,6 +136,14 @@ class Registry:
         if number not in self.subjects.setdefault(subject, []):
             self.subjects[subject].append(number)
         return number
+
+    def _found(self, subject: str, body: dict) -> dict:
+        """Which version of a subject a schema is."""
+        wanted = {"schemaType": "AVRO", **body}
+        for version, number in enumerate(self._ids(subject), 1):
+            if self.schemas[number - 1] == wanted:
+                return {"subject": subject, "version": version, "id": number, **body}
+        raise Answer.error(40403, "Schema not found")
 
     def _named(self, body: dict) -> dict:
         named: dict = {}

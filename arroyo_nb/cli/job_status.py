@@ -231,6 +231,8 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
                 ("dropped_rows", "dropped"),
             )
         )
+        if unknown := counts.get("unknown_records"):
+            yield f"records with fields that their table lacks: {unknown:,}"
         yield (
             f"batch {_cell(found['batch'])}, watermark {_cell(found['watermark'])}, "
             f"lag {found['lag']}; noted at {found['at']}"

@@ -149,6 +149,9 @@ class Format(Protocol):
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
+    counts_unknown: bool
+    """Whether it tells how many payloads have fields that the schema of their reader
+    does not know. Each of them gives a row, or is bad."""
     python_packages: tuple[str, ...]
     """The distributions that it needs beside those of this package."""
     refused_by_arroyo: str
@@ -169,6 +172,12 @@ class Format(Protocol):
     def paths(self, options: Mapping[str, OptionValue]) -> Iterable[tuple[str, Path]]:
         """The files and folders of this machine that are read to know how a record is
         written, each with the option that names it."""
+
+    def needed_files(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, Path]]:
+        """Those of :meth:`paths` that are files, without which nothing can be read or
+        written."""
 
     def schema_options(
         self, table: str, options: Mapping[str, OptionValue]
@@ -199,6 +208,7 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    counts_unknown = False
     python_packages: tuple[str, ...] = ()
     refused_by_arroyo = ""
     encoded_in_python = False
@@ -206,6 +216,13 @@ class FormatBase:
     elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def paths(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Iterable[tuple[str, Path]]:
+        """None: such a format needs no file."""
+        return ()
+
+    def needed_files(
         self,
         options: Mapping[str, OptionValue],  # noqa: ARG002
     ) -> Iterable[tuple[str, Path]]:
@@ -496,6 +513,12 @@ def reads_fields(name: str | None) -> bool:
     return name in FORMATS.names and FORMATS.get(str(name)).by_name
 
 
+def counts_unknown(name: str | None) -> bool:
+    """Whether a format counts the records with fields that the schema of their reader
+    does not know."""
+    return name in FORMATS.names and FORMATS.get(str(name)).counts_unknown
+
+
 def refused_records(options: Mapping[str, OptionValue]) -> str:
     """What Arroyo says of the way in which the records of a table are written; empty:
     it takes them.
@@ -543,6 +566,13 @@ def schema_paths(options: Mapping[str, OptionValue]) -> list[tuple[str, Path]]:
     the option that names it."""
     name = str(options.get("format", ""))
     return [*FORMATS.get(name).paths(options)] if name in FORMATS.names else []
+
+
+def needed_schema_files(options: Mapping[str, OptionValue]) -> list[tuple[str, Path]]:
+    """Those of :func:`schema_paths` that are files, and have to be there."""
+    name = str(options.get("format", ""))
+    known = name in FORMATS.names
+    return [*FORMATS.get(name).needed_files(options)] if known else []
 
 
 def format_columns(options: Mapping[str, OptionValue]) -> Schema | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeGuard
 
 from arroyo_nb.allowed_roots import Roots
 from arroyo_nb.catalog import ConnectorTable, LookupTable, Relation
-from arroyo_nb.connectors import CONNECTORS, OnDisk
-from arroyo_nb.errors import ArroyoError
-from arroyo_nb.formats import schema_paths
+from arroyo_nb.connectors import CONNECTORS, OnDisk, TableSpec
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.formats import needed_schema_files, schema_paths
 from arroyo_nb.frames import FRAME
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.expressions.scope import ErrorCollector
@@ -64,6 +66,53 @@ def outside(plan: Plan, roots: Roots) -> list[ArroyoError]:
             for name, problem in _outside(plan, node.table, node.span, roots):
                 found.setdefault((node.table.name, name), problem)
     return [*found.values()]
+
+
+def missing_files(plan: Plan, *, sinks: bool) -> list[ArroyoError]:
+    """An error for each option that names a file of a schema which is not there.
+
+    Parameters
+    ----------
+    sinks
+        Whether the sinks are written; else nobody needs their schemas.
+    """
+    kinds = Source | LookupJoin | Sink if sinks else Source | LookupJoin
+    found: dict[tuple[str, str], ArroyoError] = {}
+    for node in (node for sink in plan.sinks for node in walk(sink)):
+        if not isinstance(node, kinds) or not _is_declared(node.table):
+            continue
+        spec = node.table.spec
+        if not needed_schema_files(spec.options):
+            continue  # of other tables no variable is asked for here
+        spec = spec.resolved(node.span)
+        for name, path in needed_schema_files(spec.options):
+            if not _is_there(path):
+                place = option(plan, spec.name, name) or node.span
+                problem = _no_file(spec, name, path, place)
+                found.setdefault((spec.name, name), problem)
+    return [*found.values()]
+
+
+def _is_there(path: Path) -> bool:
+    # Whoever opens it has words for any other reason.
+    with suppress(OSError):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+    return True
+
+
+def _no_file(spec: TableSpec, name: str, path: Path, span: Span | None) -> RunProblem:
+    shown, hint = spec.shown(name), f"paths are relative to '{Path.cwd()}'"
+    # The value of a variable may be a secret, and so may a path with it.
+    if shown == str(spec.options[name]):
+        hint = f"it was looked for at '{path.absolute()}': {hint}"
+    return RunProblem(
+        f"there is no file at '{name}' of '{spec.name}': '{shown}'",
+        span=span,
+        hint=hint,
+    )
 
 
 def _is_declared(

@@ -156,8 +156,11 @@ def prepare(
     if outputs is None:
         # First of all: not even whether a file is there may be asked outside.
         _refuse_outside(plan, state)
+    from arroyo_nb.plan.paths import missing_files
+
     with errors_in(plan):
         raise_all(not_run(plan, sinks=options.sinks))
+        raise_all(missing_files(plan, sinks=options.sinks))
         outputs = outputs or tuple(_output(sink, options) for sink in plan.sinks)
         sources = Sources(
             plan.sinks,

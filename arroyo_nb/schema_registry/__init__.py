@@ -160,14 +160,32 @@ class RegistryClient:
         RunProblem
             When it refuses: with its own words of what is incompatible.
         """
-        body: dict[str, Any] = {"schemaType": schema_type, "schema": text}
-        if references:
-            body["references"] = [vars(reference) for reference in references]
+        body = _body(schema_type, text, references)
         path = f"/subjects/{_quoted(subject)}/versions"
         try:
             return self._asked(path, body, _id)
         except _Refusal as refusal:
             raise self._refused_schema(refusal, subject, body) from None
+
+    def register_reference(
+        self,
+        name: str,
+        schema_type: str,
+        text: str,
+        references: Sequence[Reference] = (),
+    ) -> Reference:
+        """A schema for others to use, which is registered if it is new, under the name
+        that they call it: so does Confluent's serializer. Errors are those of
+        :meth:`register`."""
+        self.register(name, schema_type, text, references)
+        body = _body(schema_type, text, references)
+        try:
+            # Only newer registries tell the version where a schema is registered.
+            path = f"/subjects/{_quoted(name)}"
+            version = self._asked(path, body, lambda found: int(found["version"]))
+        except _Refusal as refusal:
+            raise self._refused(refusal) from None
+        return Reference(name, name, version)
 
     def _version(self, subject: str, version: int | str) -> RegisteredSchema:
         path = f"/subjects/{_quoted(subject)}/versions/{version}"
@@ -382,6 +400,16 @@ def _registered(found: Mapping[str, Any]) -> RegisteredSchema:
             for r in references
         ),
     )
+
+
+def _body(
+    schema_type: str, text: str, references: Sequence[Reference]
+) -> dict[str, Any]:
+    """A schema as a request has it."""
+    body: dict[str, Any] = {"schemaType": schema_type, "schema": text}
+    if references:
+        body["references"] = [vars(reference) for reference in references]
+    return body
 
 
 def _id(found: Mapping[str, Any]) -> int:

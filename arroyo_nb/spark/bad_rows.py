@@ -26,7 +26,7 @@ from arroyo_nb.tape import (
     BadRow,
     outside_windows,
 )
-from arroyo_nb.tape.fit import SEEN
+from arroyo_nb.tape.fit import SEEN, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -163,7 +163,7 @@ class BadRows:
         if not self.again and table not in self.fitted:
             frame = observed_fit(frame, table.name, len(self.fitted))
             self.fitted.append(table)
-        return frame.drop(SEEN)
+        return frame.drop(SEEN, UNKNOWN)
 
     def _observed(
         self,

@@ -30,7 +30,7 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.spark.windows import WINDOW
 from arroyo_nb.sql.parse import deep_stack
-from arroyo_nb.tape.fit import SEEN, Fit
+from arroyo_nb.tape.fit import SEEN, UNKNOWN, Fit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -244,15 +244,15 @@ def _sessions(ended: Mapping[str, Any]) -> Sequence[tuple[datetime, datetime]] |
 
 
 def observed_fit(frame: DataFrame, table: str, number: int) -> DataFrame:
-    """The rows of a topic, what their columns had observed
-    (:mod:`arroyo_nb.tape.fit`)."""
+    """The rows of a topic, what their columns had observed, and how many records had
+    unknown fields, where that is told (:mod:`arroyo_nb.tape.fit`)."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return frame.observe(
-        f"{_FIT}{number}:{table}",
-        F.expr(f"count({SEEN})").alias("rows"),
-        F.expr(f"bit_or({SEEN})").alias("seen"),
-    )
+    measures = {"rows": f"count({SEEN})", "seen": f"bit_or({SEEN})"}
+    if UNKNOWN in frame.columns:
+        measures["unknown"] = f"sum({UNKNOWN})"
+    columns = (F.expr(measure).alias(name) for name, measure in measures.items())
+    return frame.observe(f"{_FIT}{number}:{table}", *columns)
 
 
 def read_fits(observed: Mapping[str, Any]) -> Iterator[tuple[str, Fit]]:
@@ -264,9 +264,13 @@ def read_fits(observed: Mapping[str, Any]) -> Iterator[tuple[str, Fit]]:
         As of :func:`read_observed`.
     """
     for name, values in observed.items():
-        if name.startswith(_FIT) and values["rows"]:
+        if not name.startswith(_FIT):
+            continue
+        # Spark has no number where there was no row to look at.
+        fit = Fit(*(values.get(key) or 0 for key in ("rows", "seen", "unknown")))
+        if fit != Fit():
             _, _, table = name.removeprefix(_FIT).partition(":")
-            yield table, Fit(values["rows"], values["seen"])
+            yield table, fit
 
 
 def _name(number: int) -> str:

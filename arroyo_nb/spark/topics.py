@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, decoding_options
-from arroyo_nb.formats import reads_fields
+from arroyo_nb.formats import counts_unknown, reads_fields
 from arroyo_nb.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.arrow_schema import spark_arrow_schema
 from arroyo_nb.spark.bad_rows import drops_records
 from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import UNREAD
-from arroyo_nb.tape.fit import SEEN
+from arroyo_nb.tape.fit import SEEN, UNKNOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,6 +89,7 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
     connector, format_ = CONNECTORS.get(table.connector), str(table.format)
     drops = (UNREAD,) if drops_records(table) else ()
     seen = (SEEN,) if reads_fields(format_) else ()
+    unknown = (UNKNOWN,) if counts_unknown(format_) else ()
     return Records(
         topic,
         format_,
@@ -98,6 +99,6 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         spec.event_time,
         spec.primary_key,
         words(spec),
-        (TIMESTAMP, *changelog_columns(source), *drops, *seen),
+        (TIMESTAMP, *changelog_columns(source), *drops, *seen, *unknown),
         windowed,
     )

@@ -7,7 +7,9 @@ it is known whether it ever had a value, and a time that is likely.
 What is known is a number, so that Spark can put the batches of its tasks together::
 
     bit 2n: column n had a value    bit 2n + 1: it had another time than of January 1970
-    bit 62: a record had fields that the schema of its reader does not know
+
+Where a format tells which records have fields that the schema of their reader does not
+know, those are counted too.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ if TYPE_CHECKING:
 SEEN = "_seen"
 """The hidden column of the rows of a topic that has this of their batch."""
 
+UNKNOWN = "_unknown"
+"""The hidden column of the rows of a topic whose sum is the number of records with
+fields that the schema of their reader does not know."""
+
 MOST_COLUMNS = 31
 """Of so many columns it is known: the numbers have 63 bits."""
-
-UNKNOWN_FIELDS = 1 << 2 * MOST_COLUMNS
-"""The bit of records with fields that the schema of their reader does not know."""
 
 ENOUGH_ROWS = 10
 """Fewer rows say nothing about the next one."""
@@ -51,8 +54,7 @@ class Fit:
     seen
         What their columns had, as :func:`columns_seen` tells it.
     unknown
-        How many records had fields that the schema of their reader does not know; of
-        a topic, only whether there were some is known.
+        How many records had fields that the schema of their reader does not know.
     """
 
     rows: int = 0
@@ -80,11 +82,6 @@ class Fit:
                 and not self._has(2 * n + 1)
             ),
         )
-
-    @property
-    def has_unknown_fields(self) -> bool:
-        """Whether a record had fields that the schema of its reader does not know."""
-        return bool(self.unknown or self.seen & UNKNOWN_FIELDS)
 
     def _has(self, bit: int) -> bool:
         return bool(self.seen >> bit & 1)
@@ -140,7 +137,8 @@ class FittedRecorder:
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """The recorder's chunks."""
         for chunk in self._recorder.chunks(after):
-            if chunk.rows.num_rows:
+            # Records of a chunk without rows are counted too: they may all be bad.
+            if chunk.rows.num_rows or chunk.unknown_records:
                 columns = [chunk.rows[name] for name in self._schema.names]
                 seen = columns_seen(columns)
                 self.fit += Fit(chunk.rows.num_rows, seen, chunk.unknown_records)

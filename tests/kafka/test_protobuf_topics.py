@@ -10,6 +10,10 @@ from schema_registry import serving
 
 from arroyo_nb.errors import CatalogProblem, DataProblem, RunProblem
 from arroyo_nb.formats.protobuf.source import read_schema
+from arroyo_nb.jobs.runner.counts import Counts
+from arroyo_nb.kafka.sink import TransactionWriter
+from arroyo_nb.views.sources import listed
+from arroyo_nb.views.static_html import bundle
 from arroyo_nb.views.truncation_notes import dropped_rows
 
 TEXT = """
@@ -115,6 +119,41 @@ def test_which_message_a_record_has_is_said_by_its_own_schema(
             rows(made.declared("id BIGINT", **given) + query, 2)
 
 
+def test_a_sink_registers_what_its_schema_imports(
+    new_topic, session, rows, schema, trip, tmp_path
+):
+    head, path = 'syntax = "proto3"; ', tmp_path / "line.proto"
+    (tmp_path / "stop.proto").write_text(head + "message Stop { string name = 1; }")
+    line = 'import "stop.proto"; message Line { int64 id = 1; Stop first = 2; }'
+    path.write_text(head + line)
+    source, made = new_topic(), new_topic()
+    source.send(*map(trip, range(3)))
+    columns = "id BIGINT, first STRUCT<name TEXT>"
+    with serving() as (url, known):
+        given = {
+            "format": "protobuf",
+            "protobuf__confluent_schema_registry": "true",
+            "schema_registry__endpoint": url,
+        }
+        own = {"protobuf__file": str(path), "protobuf__message": "Line"}
+        script = source.declared(COLUMNS, **schema) + made.sink(columns, **given, **own)
+        script += (
+            "INSERT INTO out SELECT id, named_struct('name', kind) AS first FROM t"
+        )
+        session.run(script, until="end", wait=True)
+        subject = f"{made.name}-value"
+        assert known.subjects == {"stop.proto": [1], subject: [2]}
+        assert known.schemas[1]["references"] == [
+            {"name": "stop.proto", "subject": "stop.proto", "version": 1}
+        ]
+        # Who reads it takes the schema of the registry, with its import.
+        given["protobuf__message"] = "Line"
+        found = rows(made.declared(columns, "u", **given) + "SELECT * FROM u", 3)
+    assert sorted(found, key=str) == [
+        (n, {"name": "BUS" if n % 2 else "NONE"}) for n in range(3)
+    ]
+
+
 def test_bad_messages_fail_a_run_or_are_dropped(
     new_topic, session, rows, eventually, schema, trip
 ):
@@ -130,13 +169,87 @@ def test_bad_messages_fail_a_run_or_are_dropped(
     run.stop().wait_quietly(30)
 
 
-def test_a_newer_producer_is_noted(new_topic, session, eventually, schema, trip):
-    made = new_topic()
-    made.send(*(trip(n) + b"\xf8\x06\x01" for n in range(20)))
-    run = session.run(made.declared("id BIGINT", **schema) + "SELECT * FROM t")
-    eventually(lambda: run.outputs[0].preview.total_rows >= 20)
-    eventually(lambda: "written by another version" in str(run.snapshot()))
+NEW = b"\xf8\x06\x01"
+"""A field that the schema lacks."""
+
+
+def unknown_records(run):
+    """How many records of each source are told to have unknown fields."""
+    return [source.unknown_records for source in run.snapshot().sources]
+
+
+def test_records_of_a_newer_producer_are_counted(
+    new_topic, session, eventually, schema, trip
+):
+    made = new_topic(2)
+    made.send(*(trip(n) + NEW for n in range(12)))
+    made.send(*map(trip, range(8)), partition=1)
+    # Each output reads the topic: a record is counted once.
+    script = made.declared("id BIGINT, big BIGINT UNSIGNED", **schema)
+    run = session.run(script + "SELECT id FROM t; SELECT big FROM t WHERE id > 5;")
+    eventually(lambda: unknown_records(run) == [12])
+    made.send(trip(8), trip(9) + NEW, partition=1)
+    eventually(lambda: unknown_records(run) == [13])
     run.stop().wait_quietly(30)
+    told = run.snapshot()
+    assert unknown_records(run) == [13]
+    note = "13 records have fields that the schema of the table lacks"
+    assert told.sources[0].notes[0].startswith(note)
+    assert note in run.explain()
+    assert note in listed(told.sources)
+    assert note in bundle(told)["text/html"]
+
+
+def test_records_that_are_dropped_are_counted_though_no_row_is_left(
+    new_topic, session, eventually, schema
+):
+    made = new_topic()
+    made.send(*[b"\x08\x01" + NEW] * 3)  # without the event time
+    columns = "id BIGINT, at TIMESTAMP NOT NULL, WATERMARK FOR at"
+    table = made.declared(columns, bad_data="drop", **schema)
+    run = session.run(table + "SELECT id FROM t")
+    eventually(lambda: unknown_records(run) == [3])
+    assert [source.dropped_rows for source in run.snapshot().sources] == [3]
+    run.stop().wait_quietly(30)
+
+
+class Crash(Exception):
+    """What the writer of a process that is killed raises."""
+
+
+def test_a_batch_that_comes_again_is_counted_once(
+    new_topic, session, monkeypatch, tmp_path, eventually, schema, trip
+):
+    source, made = new_topic(), new_topic()
+    source.send(*(trip(n) + NEW * (n % 2) for n in range(20)))
+    script = source.declared("id BIGINT", **schema)
+    script += made.sink("id BIGINT", sink__commit_mode="exactly_once")
+    script += "INSERT INTO out SELECT id FROM t"
+    send, failed = TransactionWriter._send, []
+
+    def crash_once(self, batch, sender, tasks):
+        send(self, batch, sender, tasks)
+        if sender.transaction.batch_id == 1 and not failed:
+            failed.append(batch.count())
+            raise Crash
+
+    monkeypatch.setattr(TransactionWriter, "_send", crash_once)
+    monkeypatch.setattr("arroyo_nb.kafka.source.BATCH_RECORDS", 10)
+    first = session.run(script, name="job", state_dir=tmp_path)
+    eventually(lambda: first.state.ended, 60)
+    assert failed == [10]
+    assert Counts.of(first.snapshot()) == Counts(10, 10, unknown_records=5)
+    # Only what this run has read, the batch that comes again too.
+    second = session.run(script, name="job", state_dir=tmp_path)
+    eventually(lambda: second.rows_in >= 10, 60)
+    source.send(trip(20) + NEW)
+    eventually(lambda: second.rows_in >= 11, 60)
+    second.stop().wait_quietly(30)
+    assert Counts.of(second.snapshot()) == Counts(11, 11, unknown_records=6)
+    third = session.run(script, name="job", state_dir=tmp_path)
+    eventually(lambda: third.snapshot().sources, 60)
+    assert unknown_records(third) == [0]
+    third.stop().wait_quietly(30)
 
 
 @pytest.mark.parametrize("mode", ["at_least_once", "exactly_once"])
@@ -155,12 +268,36 @@ def test_what_no_message_can_be_ends_the_run(new_topic, session, schema, trip):
     source.send(trip(1))
     script = source.declared(COLUMNS, **schema)
     script += made.sink("id BIGINT, kind TEXT", **schema)
-    with pytest.raises(DataProblem, match="'kind': 'TRAM' is no Kind"):
-        session.run(
-            script + "INSERT INTO out SELECT id, 'TRAM' AS kind FROM t",
-            until="end",
-            wait=True,
-        )
+    query = "INSERT INTO out SELECT id, 'TRAM' AS kind FROM t"
+    with pytest.raises(DataProblem, match="'kind': 'TRAM' is no Kind") as told:
+        session.run(script + query, until="end", wait=True)
+    assert told.value.message.startswith(
+        "a row of 'out' cannot be written as a message"
+    )
+    assert told.value.hint == "the row is: id = 1, kind = TRAM"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("big BIGINT", "-id AS big", "'big': -1 is no uint64"),
+        ("id BIGINT UNSIGNED", "big AS id", "'id': 18446744073709551614 is no int64"),
+    ],
+)
+def test_a_number_out_of_range_ends_the_run(
+    new_topic, session, schema, trip, column, value, said
+):
+    source, made = new_topic(), new_topic()
+    source.send(trip(1))
+    script = source.declared("id BIGINT, big BIGINT UNSIGNED", **schema)
+    script += made.sink(column, **schema)
+    query = f"INSERT INTO out SELECT {value} FROM t"
+    with pytest.raises(DataProblem) as told:
+        session.run(script + query, until="end", wait=True)
+    assert told.value.message.startswith(
+        "a row of 'out' cannot be written as a message"
+    )
+    assert said in told.value.message
 
 
 def test_a_column_that_the_message_lacks_is_told_before_anything_runs(

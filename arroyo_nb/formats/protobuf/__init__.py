@@ -46,6 +46,7 @@ class ProtobufFormat(FormatBase):
     doc = "one message of Protocol Buffers a record"
     framings = frozenset({Framing.MESSAGES})
     by_name = True
+    counts_unknown = True
     encoded_in_python = True
     python_packages: tuple[str, ...] = ("grpcio-tools",)
     options: tuple[Option, ...] = OPTIONS
@@ -105,10 +106,16 @@ class ProtobufFormat(FormatBase):
 
     def paths(self, options: Mapping[str, OptionValue]) -> Iterable[tuple[str, Path]]:
         """The files of the schema, and the folders of its imports."""
+        yield from self.needed_files(options)
+        yield from ((INCLUDE, folder) for folder in include_folders(options))
+
+    def needed_files(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, Path]]:
+        """The files of the schema."""
         for name in (FILE, DESCRIPTOR_SET):
             if name in options:
                 yield name, Path(str(options[name]))
-        yield from ((INCLUDE, folder) for folder in include_folders(options))
 
     def schema_options(
         self, table: str, options: Mapping[str, OptionValue]
@@ -132,7 +139,7 @@ class ProtobufFormat(FormatBase):
         from arroyo_nb.formats.protobuf.source import read_schema
 
         message = read_schema("", options)
-        return head(written_id(options, message.has_imports), message), b""
+        return head(written_id(options, message.descriptor.file), message), b""
 
     def payload_writer(
         self,
@@ -152,7 +159,7 @@ class ProtobufFormat(FormatBase):
                 "only read"
             )
         message = read_schema(table, resolved(options, table))
-        return RowWriter(table, RowEncoder(message, schema))
+        return RowWriter(table, RowEncoder(message, schema, table))
 
     def payload_decoder(
         self,
@@ -186,9 +193,10 @@ class ProtobufFormat(FormatBase):
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One message a row."""
         from arroyo_nb.formats.protobuf.encode import RowEncoder, payload_column
-        from arroyo_nb.formats.protobuf.source import read_schema
+        from arroyo_nb.formats.protobuf.source import TABLE, read_schema
 
-        return payload_column(RowEncoder(read_schema("", options), schema))
+        table = str(options.get(TABLE, ""))
+        return payload_column(RowEncoder(read_schema("", options), schema, table))
 
 
 FORMAT = ProtobufFormat()

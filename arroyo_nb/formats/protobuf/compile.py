@@ -34,6 +34,10 @@ _WARNING = re.compile(r".*: warning:|WARNING: |[IW]\d{4} ")
 """A line that protoc, or its log, writes of a file that may be right."""
 
 
+class MissingImport(CatalogProblem):
+    """A file that an import names is in none of the folders."""
+
+
 def has_protoc() -> bool:
     """Whether protoc is installed."""
     return find_spec("grpc_tools") is not None
@@ -69,14 +73,7 @@ def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
     CatalogProblem
         When it does not compile, with the places.
     """
-    # protoc takes no `..` in a name; a link stays what it is, with what lies beside it.
-    path, *folders = (Path(os.path.normpath(p.absolute())) for p in (path, *includes))
-    # protoc wants a file to have one name only: that below the first folder with it.
-    around = next((f for f in folders if path.is_relative_to(f)), None)
-    if around is None:
-        around = path.parent
-        folders.append(around)
-    name = str(path.relative_to(around))
+    name, folders = named_below(path, includes)
     odd = any(map(_MEANT_OTHERWISE.search, map(str, folders)))
     if odd or name.startswith(("-", "@")):
         raise CatalogProblem(
@@ -84,7 +81,20 @@ def compiled_file(path: Path, includes: Sequence[Path]) -> bytes:
             "with ':', ';' or '=' in its path",
             hint="give it another name",
         )
-    return _kept(name, (*folders,)) or _keep(name, (*folders,))
+    return _kept(name, folders) or _keep(name, folders)
+
+
+def named_below(path: Path, includes: Sequence[Path]) -> tuple[str, tuple[Path, ...]]:
+    """What protoc calls a file, and the folders that it looks names up in, in order;
+    parameters as of :func:`compiled_file`."""
+    # protoc takes no `..` in a name; a link stays what it is, with what lies beside it.
+    path, *folders = (Path(os.path.normpath(p.absolute())) for p in (path, *includes))
+    # protoc wants a file to have one name only: that below the first folder with it.
+    around = next((f for f in folders if path.is_relative_to(f)), None)
+    if around is None:
+        around = path.parent
+        folders.append(around)
+    return str(path.relative_to(around)), (*folders,)
 
 
 _Key: TypeAlias = "tuple[str, tuple[Path, ...]]"
@@ -202,20 +212,11 @@ def _refused(name: str, told: str) -> CatalogProblem:
     lines = [line.strip() for line in told.splitlines() if line.strip()]
     errors = [line for line in lines if not _WARNING.match(line)] or lines
     shown = "; ".join(errors[:_SHOWN_ERRORS])
-    return CatalogProblem(
-        f"the schema of Protocol Buffers '{name}' does not compile: {shown}",
-        hint=_hint(errors),
-    )
-
-
-_HINTS: Mapping[str, str] = {
-    "File not found": "name the folders of imported files: 'protobuf.include' = "
-    "'folder, other folder'",
-}
-
-
-def _hint(errors: Sequence[str]) -> str | None:
-    found = (
-        hint for text, hint in _HINTS.items() if any(text in line for line in errors)
-    )
-    return next(found, None)
+    message = f"the schema of Protocol Buffers '{name}' does not compile: {shown}"
+    if any("File not found" in line for line in errors):
+        return MissingImport(
+            message,
+            hint="name the folders of imported files: 'protobuf.include' = "
+            "'folder, other folder'",
+        )
+    return CatalogProblem(message)

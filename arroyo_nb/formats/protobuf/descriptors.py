@@ -81,12 +81,6 @@ class MessageSchema:
         """The class of its messages, in this process."""
         return GetMessageClass(self.descriptor)
 
-    @property
-    def has_imports(self) -> bool:
-        """Whether its file imports others than those of Protocol Buffers."""
-        found = self.descriptor.file.dependencies
-        return any(file.name not in _WELL_KNOWN for file in found)
-
 
 @lru_cache(maxsize=32)
 def _descriptor(files: bytes, name: str) -> Descriptor:

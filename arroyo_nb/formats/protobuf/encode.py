@@ -13,12 +13,13 @@ from arroyo_nb.errors import DataProblem
 from arroyo_nb.formats.json.payload_writer import adapted
 from arroyo_nb.formats.protobuf.descriptors import MessageSchema
 from arroyo_nb.lazy_imports import pa
-from arroyo_nb.schema import Schema, arrow_type, quoted
+from arroyo_nb.schema import Field, Schema, arrow_type, quoted
+from arroyo_nb.tape import shown_text
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from arroyo_nb.codecs.shapes import Record
+    from arroyo_nb.codecs.shapes import Misfit, Record
 
 VALUE = "value"
 
@@ -37,6 +38,8 @@ class RowEncoder:
         What a row becomes.
     schema
         The columns.
+    table
+        The table's name, for errors; empty: nobody has given it one.
 
     Raises
     ------
@@ -46,6 +49,7 @@ class RowEncoder:
 
     message: MessageSchema
     schema: Schema
+    table: str = ""
 
     def __post_init__(self) -> None:
         self._record  # noqa: B018  # before anything runs, and not with the first row
@@ -62,7 +66,8 @@ class RowEncoder:
         Raises
         ------
         DataProblem
-            When a message cannot have what is in a row.
+            When a message cannot have what is in a row; it names the table, the column
+            and the row.
         """
         from google.protobuf.message import EncodeError
 
@@ -70,27 +75,66 @@ class RowEncoder:
 
         try:
             messages = self._record.objects(columns, rows)
-            return list(map(_SERIALIZED, messages))
         except Misfit as misfit:
-            path = misfit.path.lstrip(".")
-            raise self._refused(
-                f"'{path}': {misfit.reason}" if path else misfit.reason
-            ) from None
+            raise self._refused(misfit, columns) from None
+        payloads: list[bytes] = []
+        try:
+            # One by one into the list: its length says which message is refused.
+            payloads.extend(map(_SERIALIZED, messages))
         except EncodeError as problem:
-            raise self._refused(str(problem)) from None
+            refused = Misfit(len(payloads), "", str(problem))
+            raise self._refused(refused, columns) from None
+        return payloads
 
-    def _refused(self, why: str) -> DataProblem:
+    def _refused(self, misfit: Misfit, columns: Sequence[pa.Array]) -> DataProblem:
+        path = misfit.path.lstrip(".")
+        why = f"'{path}': {misfit.reason}" if path else misfit.reason
+        of = f" of '{self.table}'" if self.table else ""
+        row = ", ".join(
+            f"{name} = {column[misfit.at].as_py()}"
+            for name, column in zip(self.schema.names, columns, strict=True)
+        )
         return DataProblem(
-            f"a row cannot be written as a message '{self.message.name}': {why}"
+            f"a row{of} cannot be written as a message '{self.message.name}': {why}",
+            hint=f"the row is: {' '.join(shown_text(row).split())}",
         )
 
     def of_struct(self, rows: pa.Array) -> pa.Array:
-        """The payloads of an array of structs, as Spark has them."""
-        columns = [
-            column.cast(arrow_type(field.type))
-            for column, field in zip(rows.flatten(), self.schema, strict=True)
-        ]
+        """The payloads of an array of structs, as Spark has them; errors are those of
+        a call."""
+        from arroyo_nb.codecs.shapes import Misfit
+
+        held = rows.flatten()
+        try:
+            columns = list(map(_column, held, self.schema))
+        except Misfit as misfit:
+            raise self._refused(misfit, held) from None
         return pa.array(self(columns, len(rows)), pa.binary())
+
+
+def _column(held: pa.Array, field: Field) -> pa.Array:
+    """The values that Spark holds as those of a column: it has no unsigned numbers, so
+    a wider type stands for each.
+
+    Raises
+    ------
+    Misfit
+        When a number is out of the range of its column.
+    """
+    from arroyo_nb.codecs.shapes import Misfit
+
+    type_ = arrow_type(field.type)
+    try:
+        return held.cast(type_)
+    except pa.ArrowInvalid:
+        for at in range(len(held)):
+            try:
+                # A slice of lists would have the elements of all of them cast.
+                held.take(pa.array([at])).cast(type_)
+            except pa.ArrowInvalid:
+                reason = f"{held[at].as_py()} is out of the range of {field.type}"
+                raise Misfit(at, f".{field.name}", reason) from None
+        raise
 
 
 def payload_column(encoder: RowEncoder) -> Column:

@@ -6,18 +6,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from google.protobuf.descriptor import FileDescriptor
 
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.formats.protobuf.compile import compiled_texts, require_protoc
+from arroyo_nb.formats.protobuf.compile import (
+    compiled_texts,
+    named_below,
+    require_protoc,
+)
 from arroyo_nb.formats.protobuf.descriptors import pool_of
-from arroyo_nb.formats.protobuf.options import FILE, TEXT
-from arroyo_nb.formats.protobuf.source import INLINE, read_file
+from arroyo_nb.formats.protobuf.options import FILE, TEXT, include_folders
+from arroyo_nb.formats.protobuf.source import INLINE, read_file, read_import
 from arroyo_nb.schema_registry import (
     ENDPOINT,
     MAX_SCHEMAS,
     PROTOBUF,
+    Reference,
     RegisteredSchema,
     RegistryClient,
     registered_under,
@@ -85,7 +91,7 @@ def _imported(
 ) -> Iterator[tuple[str, str]]:
     """The texts that a schema imports, by name; those of Google come with protoc."""
     for reference in schema.references:
-        if reference.name in known or reference.name.startswith("google/protobuf/"):
+        if reference.name in known or _is_of_google(reference.name):
             continue
         known.add(reference.name)
         found = client.referenced(reference)
@@ -93,16 +99,17 @@ def _imported(
         yield from _imported(client, found, known)
 
 
-def written_id(options: Mapping[str, OptionValue], imports: bool) -> int:
+def written_id(options: Mapping[str, OptionValue], file: FileDescriptor) -> int:
     """The id that a sink writes before its records: that of the table's own schema,
-    which is registered if it is new, or of the newest one.
+    which is registered if it is new, after the files that it imports, or of the newest
+    one.
 
     Parameters
     ----------
     options
         Those of the table.
-    imports
-        Whether the schema imports files that do not come with Protocol Buffers.
+    file
+        The file of the message.
 
     Raises
     ------
@@ -110,26 +117,54 @@ def written_id(options: Mapping[str, OptionValue], imports: bool) -> int:
         When the registry is not there, or refuses.
     """
     client, subject = _client("", options), registered_under(options)
-    text = _own_text(options)
+    text = _own_text(options, file)
     if text is None:
         return int(client.latest(subject).schema_id)
-    if imports:
-        raise RunProblem(
-            f"the schema '{subject}' imports other files, which are not registered "
-            "with it",
-            hint="register it, and leave out the option of the file: the newest schema "
-            "of the registry is taken then",
-        )
-    return int(client.register(subject, PROTOBUF, text))
+    references = _Imports(client, options).of(file)
+    return int(client.register(subject, PROTOBUF, text, references))
 
 
-def _own_text(options: Mapping[str, OptionValue]) -> str | None:
+class _Imports:
+    """Registers the files that others import, each once."""
+
+    def __init__(
+        self, client: RegistryClient, options: Mapping[str, OptionValue]
+    ) -> None:
+        self._client = client
+        self._options = options
+        self._known: dict[str, Reference] = {}
+
+    def of(self, file: FileDescriptor) -> list[Reference]:
+        """Those that a file imports itself; theirs are registered before them."""
+        found = (one for one in file.dependencies if not _is_of_google(one.name))
+        return [self._registered(one) for one in found]
+
+    def _registered(self, file: FileDescriptor) -> Reference:
+        if file.name not in self._known:
+            text = read_import(file.name, self._options).decode("utf-8", "replace")
+            self._known[file.name] = self._client.register_reference(
+                file.name, PROTOBUF, text, self.of(file)
+            )
+        return self._known[file.name]
+
+
+def _is_of_google(name: str) -> bool:
+    """Whether a file comes with Protocol Buffers: every registry has it."""
+    return name.startswith("google/protobuf/")
+
+
+def _own_text(options: Mapping[str, OptionValue], file: FileDescriptor) -> str | None:
+    """The text of the file of the message; None: the table has none of its own."""
     if TEXT in options:
         return str(options[TEXT])
     # A registry takes no compiled descriptors.
     if FILE not in options:
         return None
-    return read_file("", FILE, options).decode("utf-8", "replace")
+    name, _ = named_below(Path(str(options[FILE])), include_folders(options))
+    # The message may be one that the table's file imports.
+    is_own = file.name == name
+    found = read_file("", FILE, options) if is_own else read_import(file.name, options)
+    return found.decode("utf-8", "replace")
 
 
 def _client(table: str, options: Mapping[str, OptionValue]) -> RegistryClient:

@@ -8,15 +8,17 @@ changed is seen by the next run, and by no run that goes on.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.file_errors import refusal
 from arroyo_nb.formats.protobuf.compile import (
+    MissingImport,
     compiled_file,
     compiled_texts,
+    named_below,
     require_protoc,
 )
 from arroyo_nb.formats.protobuf.descriptors import (
@@ -38,6 +40,9 @@ from arroyo_nb.with_options import REFERENCE, OptionValue
 
 COMPILED = "protobuf.compiled"
 """The set of descriptors in base64, for workers; no option that a script may have."""
+
+TABLE = "protobuf.table"
+"""The table's name for errors of workers; no option that a script may have either."""
 
 INLINE = "schema.proto"
 """What errors call the text of the option :data:`TEXT`."""
@@ -93,9 +98,22 @@ def _compiled(table: str, options: Mapping[str, OptionValue]) -> bytes:
     read_file(table, FILE, options)  # protoc has other words for what is missing
     require_protoc(table)
     path = Path(str(options[FILE]))
-    files = compiled_file(path, folders)
+    try:
+        files = compiled_file(path, folders)
+    except MissingImport as problem:
+        searched = _searched([*folders, path.parent], named=not table)
+        problem.hint = f"imports were looked for in {searched}; {problem.hint}"
+        raise
     _check_links(table, files, [*folders, path.parent])
     return files
+
+
+def _searched(folders: Sequence[Path], *, named: bool) -> str:
+    """The folders of imports for an error; of a run, whose folders may be of variables
+    and so secrets, the options that name them."""
+    if not named:
+        return f"the folder of '{FILE}' and those of '{INCLUDE}'"
+    return ", ".join(f"'{folder}'" for folder in dict.fromkeys(folders))
 
 
 def _check_links(table: str, files: bytes, folders: Iterable[Path]) -> None:
@@ -128,6 +146,33 @@ def read_file(table: str, option: str, options: Mapping[str, OptionValue]) -> by
         raise refusal(problem, attempt, "schema", option) from None
 
 
+def read_import(name: str, options: Mapping[str, OptionValue]) -> bytes:
+    """The content of a file that the one of :data:`FILE` imports, by the name that
+    imports have for it.
+
+    Raises
+    ------
+    RunProblem
+        When it cannot be read, or may not be.
+    """
+    _, folders = named_below(Path(str(options[FILE])), include_folders(options))
+    for folder in folders:
+        path = folder / name
+        _check_allowed("", FILE, path)
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as problem:
+            attempt = f"cannot read '{name}', which '{FILE}' imports"
+            raise refusal(problem, attempt, "schema", INCLUDE) from None
+    raise RunProblem(
+        f"the file '{name}', which '{FILE}' imports, is gone",
+        hint=f"imports are looked for in the folder of '{FILE}' and those of "
+        f"'{INCLUDE}'",
+    )
+
+
 def _check_allowed(table: str, option: str, path: Path) -> None:
     roots = current_roots()
     if not roots.allow(path):
@@ -150,7 +195,7 @@ def schema_options(
     """
     schema = read_schema(table, options)
     files = base64.b64encode(schema.files).decode("ascii")
-    return {COMPILED: files, MESSAGE: schema.name}
+    return {COMPILED: files, MESSAGE: schema.name, TABLE: table}
 
 
 def planned_schema(options: Mapping[str, OptionValue]) -> MessageSchema | None:

@@ -22,12 +22,14 @@ PROGRESS = "progress.json"
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows read, written, too late, and dropped as malformed."""
+    """Rows read, written, too late, and dropped as malformed; and records with fields
+    that the schema of their table does not know."""
 
     rows_in: int = 0
     rows_out: int = 0
     late_rows: int = 0
     dropped_rows: int = 0
+    unknown_records: int = 0
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Counts:
@@ -37,6 +39,7 @@ class Counts:
             snapshot.rows_out,
             snapshot.late_rows,
             sum(source.dropped_rows for source in snapshot.sources),
+            sum(source.unknown_records for source in snapshot.sources),
         )
 
     def __add__(self, other: Counts) -> Counts:

@@ -192,6 +192,8 @@ def _counts(sight: Sight) -> Iterator[tuple[str, str, int]]:
     yield "rows_out", "Rows written, of updating queries changes.", counts.rows_out
     yield "late_rows", "Rows that came too late.", counts.late_rows
     yield "dropped_rows", "Malformed rows that were left out.", counts.dropped_rows
+    text = "Records with fields that the schema of their table lacks, where it is told."
+    yield "unknown_field_records", text, counts.unknown_records
 
 
 def _levels(picture: Snapshot) -> Iterator[tuple[str, str, float | None]]:

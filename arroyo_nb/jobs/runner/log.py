@@ -34,6 +34,8 @@ SENTENCES: Mapping[str, str] = {
     "serving": "serving /healthz, /readyz and /metrics at http://127.0.0.1:{port}",
     "stop_late": "it has not ended within {after_s:g} s",
     "stopping": "stopping ({mode}): {reason}",
+    "unknown_fields": "{new_unknown_records:,} records in the last minute have fields "
+    "that the schema of their table lacks; in all {unknown_records:,}",
     "waiting": "cannot start yet, trying again in {after_s:g} s, attempt {failure} of "
     "{of}: {error}",
 }

@@ -221,6 +221,14 @@ class Monitor:
             watermark=_iso(picture),
             lag=sum(source.lag for source in picture.sources),
         )
+        # Of most formats it is not told, and 0 would say that there are none.
+        if news.unknown_records:
+            self._tell(
+                "unknown_fields",
+                level="warn",
+                unknown_records=sight.counts.unknown_records,
+                new_unknown_records=news.unknown_records,
+            )
 
     def _tell_readiness(self, sight: Sight) -> None:
         """Tell when it gets ready, and when it is not any more."""

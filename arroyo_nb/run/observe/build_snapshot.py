@@ -137,12 +137,14 @@ def data_notes(run: Run, wait_s: float = 0.0) -> Mapping[str, tuple[str, ...]]:
         How long to wait until records have been looked into.
     """
 
-    def fit(name: str) -> Fit:
-        # Each output reads the same rows, sooner or later.
-        found = (o.observation.fits.get(name, Fit()) for o in run.outputs)
-        return max(found, key=attrgetter("rows"))
+    return run.sources.fit_notes(lambda name: _fit_of_topic(run, name), wait_s)
 
-    return run.sources.fit_notes(fit, wait_s)
+
+def _fit_of_topic(run: Run, name: str) -> Fit:
+    """What queries know of the rows of a topic."""
+    # Each output reads the same records, sooner or later; all of them may be bad.
+    found = (o.observation.fits.get(name, Fit()) for o in run.outputs)
+    return max(found, key=attrgetter("rows", "unknown"))
 
 
 def _sources(run: Run) -> Iterator[SourceProgress]:
@@ -157,9 +159,11 @@ def _sources(run: Run) -> Iterator[SourceProgress]:
         # sooner or later; bad records of a store each finds by rows of its own.
         more = sum(dropped) if source.looked_up else max(dropped)
         bad = (str(row) for seen in all_seen for row in seen.bad.get(source.name, ()))
+        fit = run.sources.fit(source.name) + _fit_of_topic(run, source.name)
         found = replace(
             source,
             dropped_rows=source.dropped_rows + more,
+            unknown_records=fit.unknown,
             bad=(*source.bad, *dict.fromkeys(bad))[:SHOWN_BAD_ROWS],
             notes=notes.get(source.name, ()),
         )

@@ -81,14 +81,15 @@ class SourceProgress:
 
     What is odd in its rows ``notes`` say, each in a sentence. One that is ``looked_up``
     has no time; where it is asked by key, its rows are not known, and ``dropped_rows``
-    counts those of the stream that met a bad record. Only a topic has ``partitions``,
-    ``rows_per_s``; it and a feed have seconds for which the server has been ``away``, a
-    feed with the reason. A feed was connected again ``gaps`` times without going on
-    where it had been, and ``lost_messages`` came faster than they were read. ``rows``
-    and
-    ``max_event_time`` are of what the output has read. ``older_records`` is what to
-    write to read a topic's records of before the run, where it does not. ``unread``
-    says of a tape that it has rows which the output has not read yet.
+    counts those of the stream that met a bad record. ``unknown_records`` counts those
+    with fields that its schema does not know, where its format tells. Only a topic has
+    ``partitions``, ``rows_per_s``; it and a feed have seconds for which the server has
+    been ``away``, a feed with the reason. A feed was connected again ``gaps`` times
+    without going on where it had been, and ``lost_messages`` came faster than they were
+    read. ``rows`` and ``max_event_time`` are of what the output has read.
+    ``older_records`` is what to write to read a topic's records of before the run,
+    where it does not. ``unread`` says of a tape that it has rows which the output has
+    not read yet.
     """
 
     name: str
@@ -100,6 +101,7 @@ class SourceProgress:
     paused: bool = False
     dropped_rows: int = 0
     bad: tuple[str, ...] = ()
+    unknown_records: int = 0
     notes: tuple[str, ...] = ()
     looked_up: bool = False
     partitions: tuple[PartitionProgress, ...] = ()

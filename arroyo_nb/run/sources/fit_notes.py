@@ -112,11 +112,13 @@ def fit_notes(
     sample
         Some records; empty or None: none were looked at, or none was there.
     """
-    if fit.has_unknown_fields:
-        count = f"{fit.unknown:,}" if fit.unknown else "some"
+    if fit.unknown:
+        records = (
+            "1 record has" if fit.unknown == 1 else f"{fit.unknown:,} records have"
+        )
         yield (
-            f"{count} records have fields that the schema of the table lacks, or has "
-            "as another type: they were written by another version of it"
+            f"{records} fields that the schema of the table lacks, or has as another "
+            "type: written by another version of it"
         )
     declared = table.spec.record.names
     names = {name: None for row in sample or () for name in row}

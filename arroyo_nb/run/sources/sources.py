@@ -35,6 +35,7 @@ from arroyo_nb.run.sources.stream import StreamReader
 from arroyo_nb.run.sources.tape import TapeReader, generated_time
 from arroyo_nb.tape import Clock, Recorded, Recorder
 from arroyo_nb.tape.empty_batches import Quiet
+from arroyo_nb.tape.fit import Fit
 from arroyo_nb.tape.speed import Pace
 from arroyo_nb.tape.window_times import WindowTimes
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from arroyo_nb.source import Span
     from arroyo_nb.state.folder import StateFolder
     from arroyo_nb.tape import BadRow
-    from arroyo_nb.tape.fit import Fit
 
 
 class Sources:
@@ -333,6 +333,10 @@ class Sources:
         feeds = (f.dropped_rows for f in self._feeds if f.table.name == name)
         tables = (t.dropped_rows for t in self._tables.sources() if t.name == name)
         return sum((*feeds, *tables))
+
+    def fit(self, name: str) -> Fit:
+        """What is known of the rows of a table before Spark reads them."""
+        return sum((f.fit for f in self._feeds if f.table.name == name), Fit())
 
     def bad_rows(self, name: str) -> tuple[BadRow, ...]:
         """A sample of them."""

@@ -65,7 +65,7 @@ class Supervisor:
     def look(self):
         if self.run is None:
             return Sight(self.state, reasons=("the job is waiting",))
-        counts = Counts(8, 3, 2, 1)
+        counts = Counts(8, 3, 2, 1, 6)
         away = {"out": 0.0}
         return Sight(self.state, counts, self.reasons, PICTURE, (QUERY,), away)
 
@@ -138,6 +138,7 @@ def test_metrics_are_those_of_the_present_run(job, port):
         ("arroyo_nb_rows_out_total",): 3,
         ("arroyo_nb_late_rows_total",): 2,
         ("arroyo_nb_dropped_rows_total",): 1,
+        ("arroyo_nb_unknown_field_records_total",): 6,
         ("arroyo_nb_batch",): 4,
         ("arroyo_nb_batch_seconds",): 0.25,
         ("arroyo_nb_watermark_timestamp_seconds",): 60,

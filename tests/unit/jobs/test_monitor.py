@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,10 +15,11 @@ import pytest
 from arroyo_nb.cli import job_status
 from arroyo_nb.jobs.owner import JobProcess
 from arroyo_nb.jobs.runner import monitor as monitors
-from arroyo_nb.jobs.runner.counts import PROGRESS
+from arroyo_nb.jobs.runner.counts import PROGRESS, noted_counts
+from arroyo_nb.jobs.runner.log import sentence
 from arroyo_nb.jobs.runner.monitor import Monitor
 from arroyo_nb.jobs.runner.supervisor import JobState
-from arroyo_nb.run.observe.snapshot import RunState, Snapshot
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress
 from arroyo_nb.run.options import RunOptions
 
 FULL = OSError(28, "No space left on device")
@@ -123,3 +125,41 @@ def test_nothing_is_noted_before_a_run_has_the_folder(tmp_path: Path) -> None:
     with Monitor(job, tmp_path, lambda *_, **__: None).looking():
         wait_for(lambda: len(looks) > 3)
     assert not (tmp_path / PROGRESS).exists()
+
+
+def test_records_with_unknown_fields_are_counted_over_all_runs(tmp_path: Path) -> None:
+    JobProcess("job", "running").write(tmp_path)
+    told: list[dict[str, Any]] = []
+
+    class Newer(Run):
+        def snapshot(self, _: int) -> Snapshot:
+            source = SourceProgress(
+                "t", 9, None, timedelta(), bounded=False, unknown_records=self.rows_in
+            )
+            return Snapshot("job", RunState.RUNNING, sources=(source,))
+
+    def tell(event: str, **facts: Any) -> None:
+        if event == "unknown_fields":
+            facts.pop("level")
+            told.append(facts)
+
+    def wait_for_note(number: int, in_all: int) -> None:
+        job.run = Newer(5.0, number)
+        wait_for(lambda: noted_counts(tmp_path).unknown_records == in_all)
+        wait_for(lambda: told and told[-1]["unknown_records"] == in_all)
+
+    job: Any = SimpleNamespace(run=Newer(5.0, 0), state=JobState.RUNNING)
+    with Monitor(job, tmp_path, tell).looking():
+        wait_for_note(3, 3)
+        wait_for_note(2, 5)  # the run was restarted, and read other records
+    with Monitor(job, tmp_path, tell).looking():  # another process of the job
+        wait_for_note(4, 9)
+    numbers = [(one["new_unknown_records"], one["unknown_records"]) for one in told]
+    assert numbers == [(3, 3), (2, 5), (4, 9)]
+    assert sentence("unknown_fields", told[-1]) == (
+        "4 records in the last minute have fields that the schema of their table "
+        "lacks; in all 9"
+    )
+    said: list[str] = []
+    job_status.status(tmp_path, probe="", as_json=False, say=said.append)
+    assert "records with fields that their table lacks: 9" in said[0].splitlines()

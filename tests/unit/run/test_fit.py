@@ -11,6 +11,7 @@ import pytest
 from arroyo_nb.run.sources.fit_notes import FitNotes, recorded_notes, sampled_rows
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.session import Session
+from arroyo_nb.spark.observe import read_fits
 from arroyo_nb.tape.fit import Fit, columns_seen
 from arroyo_nb.tape.records import RecordWriter
 
@@ -135,6 +136,34 @@ def test_what_columns_had_is_put_together():
     for us in (-1, MS * 1000):
         other = found + Fit(1, columns_seen([none[0], pa.array([us], time), none[2]]))
         assert (other.rows, other.epoch_columns(schema)) == (61, ())
+
+
+def test_what_spark_observed_of_topics_is_read():
+    observed = {
+        "fit:0:a": {"rows": 3, "seen": 5},
+        "fit:1:b:c": {"rows": 2, "seen": 1, "unknown": 7},
+        # Only bad records came, and none at all.
+        "fit:2:d": {"rows": 0, "seen": None, "unknown": 4},
+        "fit:3:e": {"rows": 0, "seen": None, "unknown": None},
+        "dropped:0:a": {"rows": 9, "bad": []},
+    }
+    assert dict(read_fits(observed)) == {
+        "a": Fit(3, 5),
+        "b:c": Fit(2, 1, 7),
+        "d": Fit(0, 0, 4),
+    }
+
+
+@pytest.mark.parametrize(
+    ("unknown", "said"),
+    [(1, "1 record has fields"), (1234, "1,234 records have fields")],
+)
+def test_a_note_counts_records_with_unknown_fields(session, tmp_path, unknown, said):
+    session.run(FILE.format(columns="a INT", path=tmp_path / "rows", format="json"))
+    notes = FitNotes(session.catalog.get("t"))
+    assert notes.notes(Fit()) == ()
+    (note,) = notes.notes(Fit(3, 1, unknown))
+    assert note.startswith(f"{said} that the schema of the table lacks")
 
 
 def test_what_is_gone_since_it_was_read_is_no_sample(session, tmp_path):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.jobs.runner.counts import Counts
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.progress import LoggedBatch, TriggerProgress
 from arroyo_nb.run.observe.snapshot import SourceProgress
@@ -20,6 +21,7 @@ from arroyo_nb.run.run import Run
 from arroyo_nb.run.sources.reader import SourcePosition
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.tape import BadRow
+from arroyo_nb.tape.fit import Fit, FittedRecorder
 
 TWO_OUTPUTS = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);
@@ -86,6 +88,38 @@ def test_what_any_output_dropped_is_told(tmp_path):
     first.observation.dropped_rows["ticks"] = 2
     second.observation.dropped_rows["ticks"] = 4
     assert [s.dropped_rows for s in run.snapshot().sources] == [5]
+
+
+def test_records_with_unknown_fields_are_counted_once_for_all_outputs(tmp_path):
+    engine = SimpleNamespace(status="starting")
+    plan = plan_script(TWO_OUTPUTS, Catalog())
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
+    ticks = SourceProgress("ticks", 9, None, timedelta(), bounded=True)
+    run.sources.sources = lambda _: (ticks,)
+    assert [s.unknown_records for s in run.snapshot().sources] == [0]
+    first, second = (output.observation for output in run.outputs)
+
+    def take(seen, batch, rows, unknown):
+        values = {"rows": rows, "seen": 1 if rows else None, "unknown": unknown}
+        observed = {"fit:0:ticks": values}
+        seen._take(TriggerProgress(batch, 1.0, None, observed=observed))
+        (source,) = run.snapshot().sources
+        return source
+
+    # A batch of bad records alone, then one of rows; the other output is behind.
+    assert take(first, 0, 0, 2).unknown_records == 2
+    assert take(first, 1, 5, 4).unknown_records == 6
+    told = take(second, 0, 0, 2)
+    assert told.unknown_records == 6
+    (note,) = told.notes
+    assert note.startswith("6 records have fields")
+    assert Counts.of(run.snapshot()).unknown_records == 6
+    # What a tape has counted before Spark reads it comes to that.
+    feed = run.sources._feeds[0]
+    feed.recorder = FittedRecorder(feed.recorder, feed.table.physical)
+    feed.recorder.fit = Fit(3, 1, 10)
+    (told,) = run.snapshot().sources
+    assert (told.unknown_records, told.notes[0][:10]) == (16, "16 records")
 
 
 def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path):

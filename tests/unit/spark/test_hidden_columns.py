@@ -7,6 +7,7 @@ from arroyo_nb.run.results import changes
 from arroyo_nb.schema import HIDDEN_COLUMNS, TIMESTAMP
 from arroyo_nb.spark import lookups, lower, windows
 from arroyo_nb.tape import ARRIVAL
+from arroyo_nb.tape.fit import SEEN, UNKNOWN
 
 
 def test_they_are_all_refused():
@@ -17,5 +18,7 @@ def test_they_are_all_refused():
         lookups.FOUND,
         lookups.UNREAD,
         changes._SEEN,
+        SEEN,
+        UNKNOWN,
     }
     assert own == HIDDEN_COLUMNS

@@ -8,11 +8,18 @@ import pytest
 from proto_schemas import FLIGHT, HEAD, compiled, read, rows
 from schema_registry import serving
 
-from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.allowed_roots import VARIABLE
+from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.protobuf.confluent import head, place_bytes, read_place
+from arroyo_nb.formats.protobuf.source import read_import, read_schema
 from arroyo_nb.schema import BIGINT, Field, Schema
-from arroyo_nb.schema_registry import ENDPOINT, Reference, RegisteredSchema
+from arroyo_nb.schema_registry import (
+    ENDPOINT,
+    Reference,
+    RegisteredSchema,
+    RegistryClient,
+)
 from arroyo_nb.schema_registry.prefix import NO_PREFIX
 
 REGISTRY = "protobuf.confluent_schema_registry"
@@ -197,7 +204,7 @@ def test_a_sink_registers_its_own_schema(registry):
     message = compiled(FLIGHT, "Flight")
     assert envelope(options) == (head(41, message), b"")
     assert head(41, message) == b"\0\0\0\0\x29\x02\x02"
-    assert made.asked == [("mine", "PROTOBUF", FLIGHT, ())]
+    assert made.asked == [("mine", "PROTOBUF", FLIGHT, [])]
 
 
 def test_a_sink_without_a_schema_of_its_own_takes_the_newest(registry):
@@ -207,13 +214,91 @@ def test_a_sink_without_a_schema_of_its_own_takes_the_newest(registry):
     assert made.asked == []
 
 
-def test_a_schema_with_imports_of_its_own_is_not_registered(registry, tmp_path):
-    registry(other=RegisteredSchema(1, "PROTOBUF", HEAD))
-    (tmp_path / "leg.proto").write_text(HEAD + "message Leg {}")
+def test_the_files_that_a_schema_imports_are_registered_before_it(tmp_path):
+    (tmp_path / "lib").mkdir()
+    unit = HEAD + "message Unit { string name = 1; }"
+    leg = HEAD + 'import "unit.proto"; import "google/protobuf/any.proto"; '
+    leg += "message Leg { Unit unit = 1; google.protobuf.Any more = 2; }"
+    stop = HEAD + 'import "unit.proto"; message Stop { Unit unit = 1; }'
+    flight = HEAD + 'import "lib/leg.proto"; import "stop.proto"; '
+    flight += "message Flight { Leg leg = 1; int64 id = 2; Stop stop = 3; }"
+    files = {"lib/unit.proto": unit, "lib/leg.proto": leg, "stop.proto": stop}
+    for name, text in {**files, "flight.proto": flight}.items():
+        (tmp_path / name).write_text(text)
+    options = {
+        **OPTIONS,
+        "protobuf.file": str(tmp_path / "flight.proto"),
+        "protobuf.include": f"{tmp_path}, {tmp_path / 'lib'}",
+    }
+    with serving() as (url, known):
+        known.add(HEAD, "PROTOBUF", "stop.proto")  # an older version
+        options |= {ENDPOINT: url}
+        options |= FORMAT.schema_options("t", options)
+        written = [envelope(options)[0] for _ in range(2)]  # nothing is new then
+        assert written[0] == written[1] == head(5, read_schema("", options))
+        unit_is = Reference("unit.proto", "unit.proto", 1)
+        leg_is = Reference("lib/leg.proto", "lib/leg.proto", 1)
+        stop_is = Reference("stop.proto", "stop.proto", 2)
+        found = {
+            subject: (made.text, made.references)
+            for subject in known.subjects
+            if (made := RegistryClient(url).latest(subject))
+        }
+        assert found == {
+            "unit.proto": (unit, ()),
+            "lib/leg.proto": (leg, (unit_is,)),
+            "stop.proto": (stop, (unit_is,)),
+            "flights-value": (flight, (leg_is, stop_is)),
+        }
+        assert len(known.schemas) == 5
+        # Who reads the topic finds them again.
+        options = {**OPTIONS, ENDPOINT: url}
+        options |= FORMAT.schema_options("t", options)
+        made = FORMAT.payload_decoder(COLUMNS, options, None)
+        assert rows(read(made, written[0] + b"\x10\x05")) == [(5,)]
+
+
+def test_a_message_of_an_imported_file_is_registered_with_that_file(tmp_path):
+    leg = HEAD + "message Other {} message Leg { string id = 1; }"
+    (tmp_path / "leg.proto").write_text(leg)
     path = tmp_path / "flight.proto"
     path.write_text(HEAD + 'import "leg.proto"; message Flight { Leg leg = 1; }')
-    with pytest.raises(RunProblem, match="imports other files"):
-        envelope({**OPTIONS, "protobuf.file": str(path)})
+    with serving() as (url, known):
+        options = {**OPTIONS, "protobuf.file": str(path), "protobuf.message": "Leg"}
+        options |= {ENDPOINT: url}
+        options |= FORMAT.schema_options("t", options)
+        assert envelope(options)[0] == b"\0\0\0\0\x01\x02\x02"
+    assert [schema["schema"] for schema in known.schemas] == [leg]
+
+
+def test_an_import_that_the_registry_refuses_is_told(tmp_path):
+    path = tmp_path / "flight.proto"
+    (tmp_path / "leg.proto").write_text(HEAD + "message Leg {}")
+    path.write_text(HEAD + 'import "leg.proto"; message Flight { Leg leg = 1; }')
+    with serving() as (url, known):
+        options = {**OPTIONS, "protobuf.file": str(path), ENDPOINT: url}
+        options |= FORMAT.schema_options("t", options)
+        known.failing = 1
+        with pytest.raises(Unreached, match="Error in the backend data store"):
+            envelope(options)
+        assert known.subjects == {}
+        # It was compiled already, and is read once more to be registered.
+        (tmp_path / "leg.proto").unlink()
+        said = "'leg.proto', which 'protobuf.file' imports, is gone"
+        with pytest.raises(RunProblem, match=said):
+            envelope(options)
+
+
+def test_an_import_outside_the_allowed_folders_is_not_registered(tmp_path, monkeypatch):
+    path = tmp_path / "flight.proto"
+    (tmp_path / "leg.proto").write_text(HEAD + "message Leg {}")
+    path.write_text(HEAD + 'import "leg.proto"; message Flight { Leg leg = 1; }')
+    options = {"protobuf.file": str(path)}
+    assert read_import("leg.proto", options).startswith(HEAD.encode())
+    (tmp_path / "other").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "other"))
+    with pytest.raises(RunProblem, match="leads out of the folders"):
+        read_import("leg.proto", options)
 
 
 def test_without_a_registry_nothing_stands_before_a_message():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -91,9 +92,11 @@ def test_null_is_not_set():
     ],
 )
 def test_what_a_message_cannot_have_is_refused(row, why):
-    with pytest.raises(DataProblem, match="cannot be written as a message") as told:
-        writer()([row])
+    said = "^a row of 't' cannot be written as a message 't.Trip': "
+    with pytest.raises(DataProblem, match=said) as told:
+        writer()([{"id": "first"}, {"id": "second", **row}, {"id": "third"}])
     assert why in told.value.message
+    assert told.value.hint.startswith("the row is: id = second, at = None, ")
 
 
 def test_a_column_that_the_message_lacks_is_refused_before_the_first_row():
@@ -108,9 +111,11 @@ def test_a_missing_required_field_is_refused():
         'syntax = "proto2"; message M { required int32 id = 1; optional int32 n = 2; }'
     )
     schema = Schema((Field("id", INT), Field("n", INT)))
-    encoder = RowEncoder(compiled(text), schema)
-    with pytest.raises(DataProblem, match="missing required fields: id"):
-        encoder([pa.array([None], pa.int32()), pa.array([1], pa.int32())], 1)
+    encoder = RowEncoder(compiled(text), schema, "t")
+    columns = [pa.array([5, None], pa.int32()), pa.array([1, 2], pa.int32())]
+    with pytest.raises(DataProblem, match="missing required fields: id") as told:
+        encoder(columns, 2)
+    assert told.value.hint == "the row is: id = None, n = 2"
 
 
 def test_rows_of_spark_have_times_with_zones_and_decimals():
@@ -155,6 +160,60 @@ def test_a_double_that_no_float_can_be_is_refused_and_not_infinite():
     assert len(encoder([pa.array([1.5, float("inf")])], 2)) == 2
     with pytest.raises(DataProblem, match=r"'f': 1e\+300 is no float"):
         encoder([pa.array([1.5, 1e300])], 2)
+
+
+UNSIGNED = HEAD + "message L { uint32 small = 1; } message M { uint64 big = 1; "
+UNSIGNED += "uint32 small = 2; repeated L legs = 3; }"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ((Decimal(-1), 1, []), "'big': -1 is out of the range of BIGINT UNSIGNED"),
+        (
+            (Decimal(2**64), 1, []),
+            "'big': 18446744073709551616 is out of the range of BIGINT UNSIGNED",
+        ),
+        ((None, -5, []), "'small': -5 is out of the range of INT UNSIGNED"),
+        ((None, 2**32, []), "'small': 4294967296 is out of the range of INT UNSIGNED"),
+        (
+            (None, 1, [{"small": 1}, {"small": -2}]),
+            "'legs': [{'small': 1}, {'small': -2}] is out of the range of "
+            "STRUCT<small INT UNSIGNED>[]",
+        ),
+    ],
+)
+def test_a_number_out_of_the_range_of_its_column_is_refused(row, why):
+    """Spark, which has no unsigned numbers, holds them in wider types."""
+    message = compiled(UNSIGNED, "M")
+    encoder = pickle.loads(
+        pickle.dumps(RowEncoder(message, usual_columns(message), "t"))
+    )
+    types = [
+        pa.decimal128(20, 0),
+        pa.int64(),
+        pa.list_(pa.struct({"small": pa.int64()})),
+    ]
+    good = (Decimal(2**64 - 1), 2**32 - 1, [{"small": 0}])
+
+    def rows(*given):
+        columns = map(pa.array, zip(*given, strict=True), types)
+        return pa.StructArray.from_arrays([*columns], names=["c_0", "c_1", "c_2"])
+
+    (payload,) = encoder.of_struct(rows(good)).to_pylist()
+    assert message.message_class.FromString(payload).big == 2**64 - 1
+    with pytest.raises(DataProblem) as told:
+        encoder.of_struct(rows(good, row))
+    said = "a row of 't' cannot be written as a message 't.M': "
+    assert told.value.message == said + why
+    assert told.value.hint.startswith(f"the row is: big = {row[0]}, small = {row[1]}, ")
+
+
+def test_a_long_row_is_cut_and_stays_one_line():
+    with pytest.raises(DataProblem) as told:
+        writer()([{"id": "a\nb" * 500, "kind": "TRAM"}])
+    assert told.value.hint.startswith("the row is: id = a ba b")
+    assert len(told.value.hint) < 220
 
 
 def test_records_of_a_registry_are_only_read():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from proto_schemas import FLIGHT, compiled
+from proto_schemas import FLIGHT, HEAD, compiled
 
 from arroyo_nb.allowed_roots import Roots
 from arroyo_nb.catalog import Catalog
@@ -15,6 +15,8 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.real_time import real_time_note
 from arroyo_nb.plan.requirements import python_packages
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.prepare import prepare
 from arroyo_nb.run.sources.fit_notes import recorded_notes
 from arroyo_nb.session import Session
 from arroyo_nb.state.identity import plan_identity
@@ -146,5 +148,55 @@ def test_a_recording_of_a_newer_producer_is_noted_with_its_records(tmp_path):
     session.run(script)
     assert recorded_notes(session.catalog.get("t")) == (
         "12 records have fields that the schema of the table lacks, or has as another "
-        "type: they were written by another version of it",
+        "type: written by another version of it",
     )
+
+
+def refused_run(script, *, sinks=True):
+    with pytest.raises(ArroyoError) as told:
+        prepare("r", planned(script), RunOptions(sinks=sinks))
+    return str(told.value)
+
+
+@pytest.mark.parametrize("option", ["protobuf.file", "protobuf.descriptor_set"])
+def test_a_missing_file_is_told_at_its_option_before_anything_runs(
+    option, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    script = declared("id BIGINT", **{option.replace(".", "__"): "protos/gone.proto"})
+    said = refused_run(script + "SELECT * FROM t")
+    place = script.index(f"'{option}'") + 1
+    assert said.splitlines()[0] == (
+        f"<cell>:1:{place}: there is no file at '{option}' of 't': 'protos/gone.proto'"
+    )
+    assert f"looked for at '{tmp_path}/protos/gone.proto'" in said
+    assert f"paths are relative to '{tmp_path}'" in said
+
+
+def test_the_value_of_a_variable_is_in_no_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("PROTOS", f"{tmp_path}/secret")
+    script = declared("id BIGINT", protobuf__file="{{ PROTOS }}/gone.proto")
+    said = refused_run(script + "SELECT * FROM t")
+    assert "of 't': '{{ PROTOS }}/gone.proto'" in said
+    assert "secret" not in said
+
+
+def test_every_missing_file_is_told_of_sinks_only_where_they_are_written(tmp_path):
+    script = declared("id BIGINT", protobuf__file="a.proto")
+    script += declared("id BIGINT", "sink", "out", protobuf__file="b.proto")
+    script += "INSERT INTO out SELECT id FROM t"
+    said = refused_run(script)
+    assert "of 't': 'a.proto'" in said
+    assert "of 'out': 'b.proto'" in said
+    assert "of 'out'" not in refused_run(script, sinks=False)
+
+
+def test_a_missing_import_is_told_with_the_folders_at_the_option(tmp_path):
+    path = tmp_path / "m.proto"
+    path.write_text(HEAD + 'import "deep/a.proto"; message Flight { int64 id = 1; }')
+    folders = f"{tmp_path}/one, {tmp_path}/two"
+    script = declared("id BIGINT", protobuf__file=str(path), protobuf__include=folders)
+    said = refused(script)
+    assert said.startswith(f"<cell>:1:{script.index(chr(39) + 'protobuf.file') + 1}: ")
+    assert "deep/a.proto: File not found" in said
+    assert f"looked for in '{tmp_path}/one', '{tmp_path}/two', '{tmp_path}'" in said
