@@ -59,6 +59,8 @@ class Framing(Enum):
     """Each record by itself, a row that is found by its key."""
     FILES = "files"
     """Many rows in a file, which only the format can take apart."""
+    LAKE_FILES = "lake files"
+    """Such files as data files of a table format, which tracks them: Delta, Iceberg."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,8 @@ class Format(Protocol):
     """The distributions that it needs beside those of this package."""
     refused_by_arroyo: str
     """What Arroyo says of it in a CREATE TABLE; empty: it takes it."""
+    not_in_arroyo: frozenset[Framing]
+    """The framings of it that Arroyo does not have."""
     content_type: str
     """What HTTP calls a record."""
 
@@ -196,11 +200,13 @@ class FormatBase:
 
     options: tuple[Option, ...] = ()
     payload_options: tuple[Option, ...] = ()
+    file_options: tuple[Option, ...] = ()
     usual = False
     updating = False
     by_name = False
     python_packages: tuple[str, ...] = ()
     refused_by_arroyo = ""
+    not_in_arroyo: frozenset[Framing] = frozenset()
     encoded_in_python = False
     content_type = "application/octet-stream"
     elsewhere: Mapping[str, str] = MappingProxyType({})
@@ -435,6 +441,8 @@ class FileFormat(Format, Protocol):
 
     title: str
     """What messages call it."""
+    file_options: tuple[Option, ...]
+    """Options that only whole files have."""
 
     def file_reader(
         self,
@@ -496,19 +504,27 @@ def reads_fields(name: str | None) -> bool:
     return name in FORMATS.names and FORMATS.get(str(name)).by_name
 
 
-def refused_records(options: Mapping[str, OptionValue]) -> str:
+def refused_records(
+    options: Mapping[str, OptionValue], carried: frozenset[Framing]
+) -> str:
     """What Arroyo says of the way in which the records of a table are written; empty:
-    it takes them.
+    it takes them. ``carried`` is how the table's connector carries records.
 
-    >>> refused_records({"format": "json"})
+    >>> refused_records({"format": "json"}, frozenset({Framing.LINES}))
     ''
-    >>> refused_records({"format": "json", "framing": "length"})
+    >>> framed = {"format": "json", "framing": "length"}
+    >>> refused_records(framed, frozenset({Framing.MESSAGES}))
     "Unknown framing method 'length'"
     """
     if options.get(FRAMING.name) == LENGTH:
         return f"Unknown framing method '{LENGTH}'"
     name = str(options.get("format", ""))
-    return FORMATS.get(name).refused_by_arroyo if name in FORMATS.names else ""
+    if name not in FORMATS.names:
+        return ""
+    format_ = FORMATS.get(name)
+    if format_.framings & carried & format_.not_in_arroyo:
+        return f"the format '{name}' is not supported for this connector"
+    return format_.refused_by_arroyo
 
 
 def line_format(name: str) -> LineFormat:
