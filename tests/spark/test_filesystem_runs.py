@@ -148,6 +148,14 @@ def test_damage_of_avro_is_counted_with_its_file(session, tmp_path):
         session.run(source + query, wait=True)
 
 
+def test_a_number_that_avro_has_not_is_told_with_its_column(session, tmp_path, rides):
+    sink = table("o", tmp_path / "out", "sink", "avro", columns="")
+    query = """INSERT INTO o SELECT
+        CAST('9223372036854775808' AS BIGINT UNSIGNED) AS big FROM rides"""
+    with pytest.raises(ArroyoError, match=r"a row has 9223372036854775808 in .*'big'"):
+        session.run(rides + sink + query, wait=True)
+
+
 def test_changes_and_back(session, tmp_path, rides):
     out = tmp_path / "out"
     sink = table("o", out, "sink", "debezium_json", columns="")

@@ -289,13 +289,15 @@ def _encoder(type_: Type, name: str) -> Encode:
 
 def _numbers(name: str, column: pa.Array) -> pa.Array:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     try:
         # Spark holds the largest of the unsigned ones as decimals.
         return _casted("int64", column)
     except pa.ArrowInvalid:
         raise DataProblem(
-            f"the column '{name}' has a number over 2^63 - 1, and Avro none so large",
+            f"a row has {pc.max(column).as_py()} in the column '{name}', and Avro's "
+            "largest number is 2^63 - 1",
             hint=f"write CAST({name} AS TEXT)",
         ) from None
 
