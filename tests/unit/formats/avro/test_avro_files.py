@@ -13,6 +13,8 @@ from uuid import UUID
 import fastavro
 import pytest
 from avro_records import PACKED, UNSTRUCTURED, container, record
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import DataProblem, RunProblem
@@ -343,6 +345,25 @@ def test_a_block_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     found = read(tmp_path, bad_data="drop")
     assert numbers(found) == [0, 1, 3, 4]
     assert "at most 1,000 are read" in bad(found)[0].reason
+
+
+@settings(max_examples=100)
+@given(damage=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4))
+def test_whatever_is_damaged_other_blocks_are_read(tmp_path_factory, damage):
+    folder = tmp_path_factory.mktemp("files")
+    path = written(folder / "a.avro", some(60), block_bytes=30, codec="deflate")
+    data = bytearray(path.read_bytes())
+    _, begin = file_blocks.read_file_header(io.BytesIO(data))
+    spots = [begin + int(at * (len(data) - begin - 1)) for at, _ in damage]
+    for spot, (_, byte) in zip(spots, damage, strict=True):
+        data[spot] = byte
+    path.write_bytes(data)
+    found = read(path, bad_data="drop")
+    good = [n for n in numbers(found) if 0 <= n < 60]
+    # Damage loses its own block and the next one, each of four records at most, or
+    # changes values that nothing guards.
+    assert len(set(good)) >= 60 - 8 * len(damage)
+    assert all(row.place.startswith(f"{path}:") for row in bad(found))
 
 
 def test_another_file_is_not_gone_on_with(tmp_path):
