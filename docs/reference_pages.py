@@ -27,6 +27,7 @@ from arroyo_nb.formats import (
     FRAMING_OPTIONS,
     Format,
     Framing,
+    file_format,
     payload_format,
 )
 from arroyo_nb.functions import aggregates, over
@@ -124,14 +125,17 @@ def _formats() -> str:
 
 
 def _format_options(format_: Format) -> str:
-    """The options of its records, and those that only messages have."""
-    if Framing.MESSAGES not in format_.framings:
-        return _options(format_.options)
-    of_messages = payload_format(format_.name).payload_options
-    if not of_messages:
-        return _options(format_.options)
-    more = f"Of messages, such as the records of a topic:\n\n{_options(of_messages)}"
-    return f"{_options(format_.options)}\n{more}" if format_.options else more
+    """The options of its records, and those that only messages or whole files have."""
+    parts = [_options(format_.options)] if format_.options else []
+    if Framing.MESSAGES in format_.framings and (
+        of_messages := payload_format(format_.name).payload_options
+    ):
+        shown = _options(of_messages)
+        parts.append(f"Of messages, such as the records of a topic:\n\n{shown}")
+    files = file_format(format_.name)
+    if files is not None and files.file_options:
+        parts.append(f"Of whole files:\n\n{_options(files.file_options)}")
+    return "\n".join(parts) or _options(())
 
 
 def _options(options: Sequence[Option]) -> str:

@@ -36,6 +36,7 @@ from arroyo_nb.formats import (
     FORMATS,
     FRAMING_OPTIONS,
     Framing,
+    file_format,
     payload_format,
     usual_format,
 )
@@ -442,9 +443,12 @@ def topic_of(description: str) -> str | None:
 def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     """The options that a format has in the tables of a connector."""
     options = (*FORMATS.get(name).options, *FRAMING_OPTIONS)
-    if Framing.MESSAGES not in connector.info.framings:
-        return options
-    return (*options, *payload_format(name).payload_options)
+    carried = connector.info.framings
+    if Framing.MESSAGES in carried:
+        options += payload_format(name).payload_options
+    if Framing.FILES in carried and (files := file_format(name)) is not None:
+        options += files.file_options
+    return options
 
 
 def decoding_options(connector: Connector, spec: TableSpec) -> dict[str, OptionValue]:

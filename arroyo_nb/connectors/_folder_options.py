@@ -184,7 +184,7 @@ def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
     options = spec.options
     files = _files_of(options)
     if files is not None and options.get(JSON_COMPRESSION) == "gzip":
-        names = (option.name for option in files.options)
+        names = (option.name for option in (*files.options, *files.file_options))
         own = next((name for name in names if name.endswith(".compression")), None)
         yield (
             JSON_COMPRESSION,

@@ -13,7 +13,7 @@ CONNECTOR = ArroyoOnly(
         name="delta",
         doc="a table of Delta Lake",
         directions=frozenset({Direction.SINK}),
-        framings=frozenset({Framing.FILES}),
+        framings=frozenset({Framing.LAKE_FILES}),
         runs=False,
         options=(
             Option(

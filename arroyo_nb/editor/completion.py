@@ -235,7 +235,7 @@ def _with(written: str) -> SimpleMatcherResult:
     """An option of a connector, or one of its values."""
     given = dict(OPTION.findall(written))
     if (value := VALUE.search(written)) is not None:
-        choices = _choices(value["key"], given.get("connector", ""))
+        choices = _choices(value["key"], given)
         return _result(value["value"], ((choice, "value") for choice in choices))
     word = re.search(r"[\w.]*\Z", written)
     keys = ["connector", *(option.name for option in _options(given))]
@@ -243,15 +243,15 @@ def _with(written: str) -> SimpleMatcherResult:
     return _result(word[0] if word else "", ((key, "option") for key in left))
 
 
-def _choices(key: str, connector: str) -> Sequence[str]:
+def _choices(key: str, given: dict[str, str]) -> Sequence[str]:
     from arroyo_nb.connectors import CONNECTORS
 
     if key == "connector":
         return CONNECTORS.names
-    plugin = _plugin(CONNECTORS, connector)
+    plugin = _plugin(CONNECTORS, given.get("connector", ""))
     if key == "format" and plugin is not None:
         return tuple(plugin.info.formats)
-    choices = {o.name: o.choices for o in _options({"connector": connector})}
+    choices = {o.name: o.choices for o in _options(given)}
     return choices.get(key) or COMMON_CHOICES.get(key) or ()
 
 

@@ -92,7 +92,7 @@ class BadRow:
     partition, offset
         Where it stood in a topic.
     line
-        Where it stood in a file; of Parquet, its row. Counted from 1.
+        Where it stood in a file; of Parquet and Avro, its row. Counted from 1.
     """
 
     place: str

@@ -3,9 +3,14 @@
 import gzip
 import json
 from collections import Counter
+from decimal import Decimal
+from operator import itemgetter
 
+import fastavro
 import pyarrow.parquet as pq
 import pytest
+
+from arroyo_nb.errors import ArroyoError
 
 ROWS = [
     {
@@ -93,6 +98,62 @@ def test_parquet_and_back(session, tmp_path, rides):
     before = session.run(rides + "SELECT * FROM rides", wait=True).table().to_pylist()
     assert Counter(map(str, rows)) == Counter(map(str, before))
     assert len(rows) == len(ROWS)
+
+
+def test_avro_and_back(session, tmp_path, rides):
+    out = tmp_path / "out"
+    options = {"avro__compression": "deflate", "partitioning__fields": "town"}
+    sink = table("o", out, "sink", "avro", columns="", **options)
+    session.run(rides + sink + "INSERT INTO o SELECT * FROM rides", wait=True)
+    paths = sorted(out.rglob("*.avro"))
+    assert {path.parent.name for path in paths} == {
+        *("town=__HIVE_DEFAULT_PARTITION__", "town=a%2Fb", "town=Århus")
+    }
+    found = []
+    for path in paths:
+        with path.open("rb") as file:
+            found += list(fastavro.reader(file))
+    assert [{**row, "at": None} for row in sorted(found, key=itemgetter("id"))] == [
+        {**row, "at": None, "price": Decimal(row["price"])} for row in ROWS
+    ]
+    assert {row["at"].isoformat()[:19] for row in found} == {r["at"] for r in ROWS}
+    back = table("back", out, "source", "avro") + "SELECT * FROM back"
+    rows = session.run(back, wait=True).table().to_pylist()
+    before = session.run(rides + "SELECT * FROM rides", wait=True).table().to_pylist()
+    assert Counter(map(str, rows)) == Counter(map(str, before))
+    assert len(rows) == len(ROWS)
+
+
+def test_damage_of_avro_is_counted_with_its_file(session, tmp_path):
+    fields = [{"name": "id", "type": "long"}]
+    schema = fastavro.parse_schema({"type": "record", "name": "R", "fields": fields})
+    for name, first in (("a", 0), ("b", 100)):
+        with (tmp_path / f"{name}.avro").open("wb") as file:
+            rows = [{"id": n} for n in range(first, first + 100)]
+            fastavro.writer(file, schema, rows, sync_interval=1)
+    whole = (tmp_path / "a.avro").read_bytes()
+    # The last block has two bytes of numbers, one of a datum, and the marker.
+    (tmp_path / "a.avro").write_bytes(whole[:-17])
+    query = "SELECT count(*) AS n, max(id) AS most FROM t"
+    options = {"bad_data": "drop"}
+    source = table("t", tmp_path, "source", "avro", "id BIGINT NOT NULL", **options)
+    run = session.run(source + query, wait=True)
+    assert run.table().to_pylist()[-1] == {"n": 199, "most": 199}
+    (lost,) = run.bad().to_pylist()
+    assert (lost["origin"], lost["line"]) == (str(tmp_path / "a.avro"), 100)
+    (progress,) = run.snapshot().sources
+    assert progress.dropped_rows == 1
+    source = table("t", tmp_path, "source", "avro", "id BIGINT NOT NULL")
+    with pytest.raises(ArroyoError, match=r"a\.avro:100: invalid Avro: the container"):
+        session.run(source + query, wait=True)
+
+
+def test_a_number_that_avro_has_not_is_told_with_its_column(session, tmp_path, rides):
+    sink = table("o", tmp_path / "out", "sink", "avro", columns="")
+    query = """INSERT INTO o SELECT
+        CAST('9223372036854775808' AS BIGINT UNSIGNED) AS big FROM rides"""
+    with pytest.raises(ArroyoError, match=r"a row has 9223372036854775808 in .*'big'"):
+        session.run(rides + sink + query, wait=True)
 
 
 def test_changes_and_back(session, tmp_path, rides):

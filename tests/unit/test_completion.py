@@ -69,6 +69,17 @@ CREATE = "%%arroyo\nCREATE TABLE t (a TEXT) WITH (\n  "
         (CREATE + "connector = 'single_file', |", {"path", "type", "format"}, set()),
         (CREATE + "connector = 'single_file', type = '|", {"source", "sink"}, set()),
         (CREATE + "connector = 'single_file', format = '|", {"json"}, {"raw"}),
+        (
+            CREATE
+            + "connector = 'filesystem', format = 'avro', 'avro.compression' = '|",
+            {"deflate", "zstd"},
+            {"gzip"},
+        ),
+        (
+            CREATE + "connector = 'filesystem', format = 'avro', 'avro.|",
+            {"avro.compression"},
+            {"avro.raw_datums"},
+        ),
         (CREATE + "-- connector = 'x'\n bad|", set(), {"bad_data"}),
         ("%%arroyo\nSELECT 'sel|", set(), {"select"}),
         ("%%arroyo\n-- sel|", set(), {"select"}),

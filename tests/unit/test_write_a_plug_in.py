@@ -139,8 +139,8 @@ for page, words in {{
     missing = [word for word in words if word not in PAGES[page]()]
     assert not missing, (page, missing)
 offered = completion._choices
-assert {{"primes", "logfmt"}} < set(offered("connector", ""))
-assert "text_lines" in offered("format", "single_file")
+assert {{"primes", "logfmt"}} < set(offered("connector", {{}}))
+assert "text_lines" in offered("format", {{"connector": "single_file"}})
 known = {{"soundex", "random_normal", "root_mean_square"}}
 assert known < set(completion._functions())
 assert "rates" in completion.FLAG_VALUES["--view"]

@@ -18,8 +18,10 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import (
     FRAMING,
+    FileReader,
     FormatBase,
     Framing,
+    PartFormat,
     PayloadDecoder,
     PayloadWriter,
     Register,
@@ -43,7 +45,11 @@ if TYPE_CHECKING:
 
 REGISTRY, RAW = "avro.confluent_schema_registry", "avro.raw_datums"
 UNSTRUCTURED = "avro.into_unstructured_json"
+COMPRESSION = "avro.compression"
 SCHEMA, SCHEMA_FILE = "avro.schema", "avro.schema_file"
+
+_CODECS = {"null": "uncompressed", "zstandard": "zstd"}
+"""What Avro calls a codec, and its name in the dialect where that is another one."""
 
 _REGISTRY_HINT = f"write format = 'avro', '{REGISTRY}' = 'true'"
 
@@ -53,12 +59,37 @@ class AvroFormat(FormatBase):
     or containers."""
 
     name = "avro"
+    title = "Avro"
     doc = "one datum of Avro a record"
-    framings = frozenset({Framing.MESSAGES})
+    framings = frozenset({Framing.MESSAGES, Framing.FILES})
+    not_in_arroyo = frozenset({Framing.FILES})
     by_name = True
     encoded_in_python = True
     elsewhere: Mapping[str, str] = MappingProxyType(
         dict.fromkeys(("avro-confluent", "avro_confluent"), _REGISTRY_HINT)
+    )
+    options = (
+        Option(
+            UNSTRUCTURED,
+            OptionKind.BOOL,
+            "whether a record that is read is one value of JSON: the table has one "
+            "column, `value JSON`",
+            default=False,
+            only="source",
+        ),
+    )
+    file_options = (
+        Option(
+            COMPRESSION,
+            OptionKind.ENUM,
+            "how a sink packs the blocks of a file: every reader has deflate",
+            default="deflate",
+            choices=("uncompressed", "deflate", "snappy", "zstd"),
+            only="sink",
+            elsewhere=("avro.codec",),
+            translated=lambda codec: _CODECS.get(codec, codec),
+            in_arroyo=False,
+        ),
     )
     payload_options = (
         Option(
@@ -74,14 +105,6 @@ class AvroFormat(FormatBase):
             "whether a record is a datum and nothing else; else it is a container with "
             "its schema, where no registry has that",
             default=False,
-        ),
-        Option(
-            UNSTRUCTURED,
-            OptionKind.BOOL,
-            "whether a record that is read is one value of JSON: the table has one "
-            "column, `value JSON`",
-            default=False,
-            only="source",
         ),
         Option(
             SCHEMA,
@@ -230,7 +253,7 @@ class AvroFormat(FormatBase):
             return prefix(register(AVRO, record_schema(schema))), b""
         if options.get(RAW):
             return b"", b""
-        return container_head(schema), SYNC
+        return container_head(schema) + SYNC, SYNC
 
     def payload_writer(
         self,
@@ -308,6 +331,25 @@ class AvroFormat(FormatBase):
         client = registry_client(options)
         assert client is not None, "a source without one is refused"
         return RegisteredPayloads(client, columns)
+
+    def file_reader(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+    ) -> FileReader:
+        """A reader of container files."""
+        from arroyo_nb.formats.avro.files import AvroReader
+        from arroyo_nb.formats.avro.payloads import Columns
+
+        columns = Columns(schema, event_time, bool(options.get(UNSTRUCTURED)))
+        return AvroReader(columns, drop=options.get("bad_data") == "drop")
+
+    def parts(self, schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
+        """A writer of container files."""
+        from arroyo_nb.formats.avro.parts import AvroParts
+
+        return AvroParts(schema, options)
 
     def sql_decoder(
         self,

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 RECORD = "ArroyoAvro"
 SYNC = bytes(range(SYNC_BYTES))
-"""Ends a block of a container. It need not be by chance: no datum is looked for it."""
+"""Ends a block of a container that is one record. It need not be by chance: no datum
+is searched for it."""
 
 _WIRES: dict[str, str] = {
     "BOOLEAN": "boolean",
@@ -165,17 +166,32 @@ class RowEncoder:
         return joined(b"\x02", with_sizes(rows)) if self.embedded else rows
 
 
-def container_head(schema: Schema) -> bytes:
-    """What a container begins with whose datums have some columns."""
+def container_head(schema: Schema, codec: str = "null") -> bytes:
+    """What a container begins with, up to its marker.
+
+    Parameters
+    ----------
+    schema
+        The columns of its datums.
+    codec
+        How its blocks are packed.
+
+    Raises
+    ------
+    RunProblem
+        When they cannot be written.
+    """
     import pyarrow as pa
 
-    meta = {"avro.schema": record_schema(schema).encode(), "avro.codec": b"null"}
+    meta = {
+        "avro.schema": record_schema(schema).encode(),
+        "avro.codec": codec.encode(),
+    }
     parts = pa.array(
         [part for name, value in meta.items() for part in (name.encode(), value)]
     )
     entries = b"".join(with_sizes(parts).to_pylist())
-    count: bytes = varints(np.array([len(meta)]))[0].as_py()
-    return MAGIC + count + entries + b"\0" + SYNC
+    return MAGIC + varint(len(meta)) + entries + b"\0"
 
 
 def encoded_column(schema: Schema, *, embedded: bool) -> Column:
@@ -273,13 +289,15 @@ def _encoder(type_: Type, name: str) -> Encode:
 
 def _numbers(name: str, column: pa.Array) -> pa.Array:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     try:
         # Spark holds the largest of the unsigned ones as decimals.
         return _casted("int64", column)
     except pa.ArrowInvalid:
         raise DataProblem(
-            f"the column '{name}' has a number over 2^63 - 1, and Avro none so large",
+            f"a row has {pc.max(column).as_py()} in the column '{name}', and Avro's "
+            "largest number is 2^63 - 1",
             hint=f"write CAST({name} AS TEXT)",
         ) from None
 
@@ -386,6 +404,16 @@ def varints(numbers: np.ndarray) -> pa.Array:
     last = sizes[:, None] - 1
     data |= np.where(places < last, 0x80, 0).astype(np.uint64)
     return _ragged(data.astype(np.uint8), places <= last)
+
+
+def varint(number: int) -> bytes:
+    """One whole number as Avro writes it.
+
+    >>> varint(64)
+    b'\\x80\\x01'
+    """
+    found: bytes = varints(np.array([number]))[0].as_py()
+    return found
 
 
 def _ragged(data: np.ndarray, kept: np.ndarray) -> pa.Array:

@@ -316,21 +316,21 @@ def _datums(
             inside.count()
             row = reader.datums.read(inside)
             # The names in a schema may make long texts of few bytes.
-            budget.size_bytes.use(_text_bytes(row))
+            budget.size_bytes.use(text_bytes(row))
             yield row
         if inside.at < len(block.data):
             raise BadRecord("invalid Avro: a block of the container is damaged")
 
 
-def _text_bytes(value: Any) -> int:
+def text_bytes(value: Any) -> int:
     """How long the texts in a value are."""
     match value:
         case str() | bytes():
             return len(value)
         case list():
-            return sum(map(_text_bytes, value))
+            return sum(map(text_bytes, value))
         case dict():
-            return sum(map(_text_bytes, value.values()))
+            return sum(map(text_bytes, value.values()))
         case _:
             return 0
 

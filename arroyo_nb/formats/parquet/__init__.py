@@ -16,7 +16,7 @@ class ParquetFormat(FormatBase):
     name = "parquet"
     title = "Parquet"
     doc = "files of columns"
-    framings = frozenset({Framing.FILES})
+    framings = frozenset({Framing.FILES, Framing.LAKE_FILES})
     options = (
         Option(
             COMPRESSION,

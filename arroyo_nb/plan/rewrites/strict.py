@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arroyo_nb.catalog import ConnectorTable
-from arroyo_nb.connectors import stores_of_arroyo
+from arroyo_nb.connectors import CONNECTORS, stores_of_arroyo
 from arroyo_nb.formats import refused_records
 from arroyo_nb.plan.nodes import (
     LookupJoin,
@@ -52,7 +52,9 @@ def refused_by_arroyo(
 def _message(node: Node) -> str | None:
     match node:
         case Source(table=table) | Sink(table=ConnectorTable() as table) if (
-            said := refused_records(table.spec.options)
+            said := refused_records(
+                table.spec.options, CONNECTORS.get(table.connector).info.framings
+            )
         ):
             return said
         case WindowAggregate():

@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from decimal import Decimal as Exact
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from arroyo_nb.connectors import CONNECTORS, TableSpec, _files
 from arroyo_nb.connectors._folder_options import local_path
 from arroyo_nb.errors import RunProblem, Unsupported
+from arroyo_nb.formats.avro import files as avro_files
 from arroyo_nb.formats.parquet import files as parquet_files
 from arroyo_nb.schema import (
     BIGINT,
@@ -65,6 +67,15 @@ def write_parquet(path, rows, **options):
     rows = list(rows)
     table = pa.table({"s": [f"s{n}" for n in rows], "n": pa.array(rows, pa.int64())})
     pq.write_table(table, path, **options)
+
+
+def write_avro(path, rows, block_bytes):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fields = [{"name": "n", "type": "long"}, {"name": "s", "type": "string"}]
+    schema = fastavro.parse_schema({"type": "record", "name": "R", "fields": fields})
+    records = [{"n": n, "s": f"s{n}"} for n in rows]
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, records, "deflate", block_bytes)
 
 
 def test_files_come_in_the_order_of_their_paths_without_hidden_ones(tmp_path):
@@ -127,8 +138,8 @@ def test_packed_files(tmp_path, compression, pack, monkeypatch):
 @given(
     files=st.lists(st.integers(0, 60), min_size=1, max_size=6),
     chunk_bytes=st.integers(1, 900),
-    format_=st.sampled_from(["json", "parquet"]),
-    # Of a row group a row, or some, or more than all at once.
+    format_=st.sampled_from(["json", "parquet", "avro"]),
+    # Of a row group or block a row, or some, or more than all at once.
     batch_bytes=st.sampled_from([60, 200, 600, 6_000]),
 )
 def test_from_every_position_the_same_chunks_come(
@@ -141,12 +152,15 @@ def test_from_every_position_the_same_chunks_come(
         wanted += rows
         if format_ == "json":
             write_lines(folder / f"{number}", rows)
+        elif format_ == "avro":
+            write_avro(folder / f"{number}", rows, block_bytes=40)
         else:
             write_parquet(folder / f"{number}", rows, row_group_size=7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_files, "FIRST_CHUNK_BYTES", chunk_bytes)
         patch.setattr(_files, "LARGEST_CHUNK_BYTES", 4 * chunk_bytes)
         patch.setattr(parquet_files, "BATCH_BYTES", batch_bytes)
+        patch.setattr(avro_files, "PIECE_BYTES", max(1, batch_bytes // 20))
         chunks = read(folder, format=format_)
         assert numbers(chunks) == wanted
         every = 1 + len(chunks) // 20  # of hundreds, some

@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -25,10 +26,15 @@ from arroyo_nb.connectors._file_names import STRATEGIES, FileNames
 from arroyo_nb.connectors._part_files import KEY, LineParts
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats.avro.encode import RowEncoder
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 
 SCHEMA = Schema((Field("n", BIGINT), Field("s", TEXT)))
-DEFAULTS = {"parquet.compression": "zstd", "parquet.row_group_size": 2**27}
+DEFAULTS = {
+    "parquet.compression": "zstd",
+    "parquet.row_group_size": 2**27,
+    "avro.compression": "deflate",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +50,13 @@ def lines(*rows, keys=None):
         for row, key in zip(rows, keys or [[]] * len(rows), strict=True)
     ]
     return pa.concat_tables(tables) if tables else lines(0).slice(1)
+
+
+def datums(rows):
+    """A batch of lines as one of Avro, each line its column ``s``."""
+    texts = rows["value"].combine_chunks()
+    made = RowEncoder(SCHEMA).datums([pa.nulls(len(texts), pa.int64()), texts])
+    return pa.table({"value": made, KEY: rows[KEY]})
 
 
 def opened(root, state, user="run 'a' of process 1", **options):
@@ -71,8 +84,12 @@ def seen(root):
     """The lines of the files, each with its folder."""
     found = Counter()
     for path in files(root):
+        folder = str(path.parent.relative_to(root))
+        if path.suffix == ".avro":
+            with path.open("rb") as file:
+                found.update((folder, record["s"]) for record in fastavro.reader(file))
+            continue
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as file:
-            folder = str(path.parent.relative_to(root))
             found.update((folder, line.rstrip("\n")) for line in file)
     return found
 
@@ -194,7 +211,7 @@ STEPS = ((os, "replace"), (os, "unlink"), (os, "mkdir"), (os, "fsync"), (os, "rm
     ),
     kills=st.lists(st.integers(0, 25), max_size=6),
     size=st.sampled_from([None, 1, 5, 1000]),
-    compression=st.sampled_from(["uncompressed", "gzip"]),
+    compression=st.sampled_from(["uncompressed", "gzip", "avro"]),
     strategy=st.sampled_from(["serial", "uuid_v7"]),
 )
 def test_every_row_is_seen_once_wherever_it_is_killed(
@@ -206,6 +223,8 @@ def test_every_row_is_seen_once_wherever_it_is_killed(
         json__compression=compression,
         filename__strategy=strategy,
     )
+    if compression == "avro":
+        given |= {"format": "avro", "json.compression": "uncompressed"}
     if size is not None:
         given["rolling_policy.file_size"] = size
     wanted = Counter(
@@ -223,7 +242,9 @@ def test_every_row_is_seen_once_wherever_it_is_killed(
                 while committed < len(batches):
                     keys = batches[committed]
                     rows = [f"{committed}.{row}" for row in range(len(keys))]
-                    writer.take(lines(*rows, keys=[[key] for key in keys]), committed)
+                    batch = lines(*rows, keys=[[key] for key in keys])
+                    batch = datums(batch) if compression == "avro" else batch
+                    writer.take(batch, committed)
                     committed += 1
                 writer.close()
                 break
@@ -387,6 +408,23 @@ def test_a_large_batch_of_parquet_is_cut_at_the_size(tmp_path):
         n for path in files(tmp_path) for n in pq.read_table(path)["n"].to_pylist()
     ]
     assert sorted(found) == list(range(20_000))
+
+
+def test_a_large_batch_of_avro_is_cut_at_the_size(tmp_path):
+    options = option(format="avro", avro__compression="uncompressed")
+    sizes = option(rolling_policy__file_size=200 * 2**10)
+    writer = opened(tmp_path, tmp_path / ".state", **options, **sizes)
+    texts = [os.urandom(16).hex() for _ in range(40_000)]
+    for number, begin in enumerate(range(0, 40_000, 10_000)):
+        batch = pa.table({"value": texts[begin : begin + 10_000], KEY: ["[]"] * 10_000})
+        rows = datums(batch)
+        pieces = (rows[at : at + 500] for at in range(0, 10_000, 500))
+        writer.take(pa.concat_tables(pieces), number)
+    writer.close()
+    sizes = [path.stat().st_size for path in files(tmp_path)]
+    assert len(sizes) > 5
+    assert max(sizes) < 2 * 200 * 2**10
+    assert sorted(seen(tmp_path)) == sorted((".", text) for text in texts)
 
 
 def test_notes_are_whole_or_not_there(tmp_path, monkeypatch):

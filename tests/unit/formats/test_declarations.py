@@ -21,6 +21,7 @@ PROTOCOLS = {
     Framing.VALUES: LineFormat,
     Framing.MESSAGES: PayloadFormat,
     Framing.FILES: FileFormat,
+    Framing.LAKE_FILES: FileFormat,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, decoding_options
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.schema import arrow_schema
 
 KAFKA = "connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', format = 'avro'"
@@ -209,3 +211,55 @@ def test_the_table_of_a_recording_asks_the_same_registry(secret, kept):
     assert ENDPOINT in text
     assert (secret in text) is kept
     plan_script(text, Catalog())
+
+
+FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
+
+
+def into(*options):
+    given = ", ".join([*options, "type = 'sink'", "format = 'avro'"])
+    return f"""{FLIGHTS} CREATE TABLE o WITH ({given});
+        INSERT INTO o SELECT origin FROM flights"""
+
+
+FOLDER = "connector = 'filesystem', path = '/tmp/o'"
+LAKES = (
+    "connector = 'delta', path = '/tmp/o'",
+    "connector = 'iceberg', table_name = 'o', 'catalog.type' = 'rest', "
+    "'catalog.rest.url' = 'http://h'",
+)
+
+
+@pytest.mark.parametrize("lake", LAKES)
+def test_tables_of_a_lake_are_no_files_of_avro(lake):
+    with pytest.raises(ArroyoError, match="does not take the format 'avro'") as told:
+        plan_script(into(lake), Catalog())
+    assert "write format = 'parquet'" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        (RAW, r"unknown options .*'avro\.raw_datums'"),
+        ("'json.compression' = 'gzip'", "is for lines, not for Avro files"),
+        ("'avro.codec' = 'zstandard'", "write 'avro.compression' = 'zstd' in place"),
+        ("'avro.compression' = 'lzma'", "avro.compression"),
+    ],
+)
+def test_options_that_files_do_not_have(option, why):
+    with pytest.raises(ArroyoError) as told:
+        plan_script(into(FOLDER, option), Catalog())
+    assert re.search(why, str(told.value))
+
+
+def test_a_topic_has_no_codec():
+    with pytest.raises(ArroyoError, match=r"unknown options .*'avro\.compression'"):
+        plan_script(into(KAFKA, "'avro.compression' = 'snappy'"), Catalog())
+
+
+def test_arroyo_has_no_files_of_avro():
+    (sink,) = plan_script(into(FOLDER), Catalog()).sinks
+    (said,) = [message for _, message in refused_by_arroyo(sink)]
+    assert said == "the format 'avro' is not supported for this connector"
+    (sink,) = plan_script(into(KAFKA), Catalog()).sinks
+    assert not list(refused_by_arroyo(sink))
