@@ -14,7 +14,6 @@ from feed_servers import (
 )
 from test_websocket_feeds import sends, serving
 
-from arroyo_nb import feed_commands
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import peek as feeds
@@ -23,21 +22,6 @@ from arroyo_nb.plan.planner import plan_script
 
 def look():
     """Nobody interrupts."""
-
-
-@pytest.fixture
-def peeked(monkeypatch):
-    """What a look shows, and the statement that it offers."""
-    monkeypatch.setattr(feeds, "SAMPLE_S", 0.4)
-    shown, offered = [], []
-    monkeypatch.setattr(feed_commands, "publish", shown.append)
-
-    def peek(url, headers=""):
-        offer = lambda _, statement: offered.append(statement) or True  # noqa: E731
-        feed_commands.peek(url, headers, 5, offer)
-        return shown[-1]["text/plain"], offered[-1] if offered else ""
-
-    return peek
 
 
 def options(statement):
@@ -72,7 +56,7 @@ def test_an_answer_that_ends_is_polled(peeked, monkeypatch):
         reply(handler, 200, json.dumps(body).encode(), Content_Type="application/json")
 
     with HttpServer(answer) as server:
-        _, statement = peeked(server.url, "X-Key: {{ PEEK_TOKEN }}")
+        _, statement = peeked(server.url, headers="X-Key: {{ PEEK_TOKEN }}")
     connector, spec = options(statement)
     assert connector == "polling_http"
     assert spec.options["headers"] == "X-Key: {{ PEEK_TOKEN }}"

@@ -58,6 +58,8 @@ def feed_table(name: str, options: Mapping[str, str], guess: Guess) -> str:
     guess
         What it gives.
     """
+    if CONNECTORS.get(options["connector"]).info.typed:
+        options = {**options, "type": "source"}
     return _declared(name, options, guess)
 
 

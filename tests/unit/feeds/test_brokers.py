@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
+from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.feeds.connectors.mqtt import topic_problem
@@ -17,6 +18,9 @@ from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
 from arroyo_nb.feeds.connectors.nats._sink import identified, sink_id
 from arroyo_nb.feeds.connectors.nats._stream import Consumer
 from arroyo_nb.feeds.payloads import VALUE
+from arroyo_nb.kafka.peek.create_table import feed_table
+from arroyo_nb.kafka.peek.guess import guess
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import TEXT, Field, Schema
 
 SCHEMA = Schema((Field("n", TEXT),))
@@ -173,3 +177,20 @@ def test_a_client_that_is_not_installed_is_told(
     with pytest.raises(RunProblem, match=f"needs the package {package}") as told:
         CONNECTORS.get(name).writer(spec, tmp_path)
     assert told.value.hint.startswith("pip install 'arroyo-nb[")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"connector": "mqtt", "url": "mqtt://one", "topic": "a"},
+        {"connector": "nats", "servers": "one", "subject": "a"},
+        {"connector": "nats", "servers": "one", "stream": "a"},
+        {"connector": "websocket", "endpoint": "ws://one"},
+    ],
+)
+def test_the_table_that_a_look_offers_can_be_declared(options):
+    statement = feed_table("a", options, guess([b'{"n": 1}']))
+    (table,) = plan_script(statement, Catalog()).catalog.tables.values()
+    assert table.direction is Direction.SOURCE
+    declared = {"connector": table.connector, **table.spec.options}
+    assert options.items() <= declared.items()
