@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from arroyo_nb.feeds import Message
 from arroyo_nb.feeds import peek as feeds
 from arroyo_nb.formats import FRAMING, NEWLINE
-from arroyo_nb.kafka.peek.create_table import feed_table
+from arroyo_nb.kafka.peek.array_query import array_query
+from arroyo_nb.kafka.peek.create_table import feed_table, written_table_name
 from arroyo_nb.kafka.peek.guess import Guess, guess
 from arroyo_nb.kafka.peek.topics import TopicRecord
 from arroyo_nb.run.interrupts import interruptible
@@ -43,9 +44,14 @@ def peek(
         text = f"no message came in {feeds.SAMPLE_S:g} s"
         publish({"text/plain": f"{text}; {found.hint}" if found.hint else text})
         return
-    statement = feed_table(found.name or table_name(url), declared, guessed)
+    name = found.name or table_name(url)
+    statement = feed_table(name, declared, guessed)
+    query = ""
+    if not guessed.columns:
+        table = written_table_name(name)
+        query = array_query(table, [record.value for record in records])
     offered = offer(" ".join((url, found.name)).strip(), statement)
-    shown = views.Peek(None, records, guessed, statement, rows, offered)
+    shown = views.Peek(None, records, guessed, statement, rows, offered, query)
     publish(views.peek(shown))
 
 

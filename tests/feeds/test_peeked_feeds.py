@@ -74,6 +74,43 @@ def test_lines_of_an_answer_are_records(peeked):
     assert "record 2, as a whole" in text
 
 
+ANSWER = [
+    {"name": 'it\'s "a"', "bikes": 2, "at": {"x": 1.5}},
+    {"name": "b", "bikes": None, "at": None},
+]
+
+
+def test_an_answer_that_is_an_array_has_a_query_for_its_elements(peeked, session):
+    """Which gives their rows, as it is shown."""
+    body = json.dumps(ANSWER, indent=1).encode()
+    with HttpServer(lambda h: reply(h, 200, body)) as server:
+        text, statement = peeked(f"{server.url}/Stations-2")
+        table, spec = options(statement)
+        assert (table, spec.options["format"]) == ("polling_http", "raw_string")
+        assert "each record is a JSON array, which is read as a text" in text
+        query = text[text.rindex("SELECT\n") :]
+        run = session.run(f"{statement}\n{query} LIMIT 2", wait=True)
+    rows = run.table().select(["name", "bikes", "at"]).to_pylist()
+    assert rows == [
+        {"name": 'it\'s "a"', "bikes": 2, "at": '{"x":1.5}'},
+        {"name": "b", "bikes": None, "at": "null"},
+    ]
+
+
+def test_an_answer_that_is_an_array_of_numbers(peeked, session):
+    with HttpServer(lambda h: reply(h, 200, b"[3, 4]")) as server:
+        text, statement = peeked(server.url + "/all")
+        query = text[text.rindex("SELECT unnest") :]
+        run = session.run(f"{statement}\n{query} LIMIT 2", wait=True)
+    assert run.table()["item"].to_pylist() == ["3", "4"]
+
+
+def test_binary_messages_are_bytes(peeked):
+    with serving(sends(b"\x08\x01\x12\x03abc", b"\x08\x02\x12\x03abc")) as url:
+        _, statement = peeked(url)
+    assert options(statement)[1].options["format"] == "raw_bytes"
+
+
 def test_websockets_are_found_by_their_scheme(peeked):
     with serving(sends('{"n": 1}', '{"n": 2}')) as url:
         _, statement = peeked(url)
