@@ -22,6 +22,7 @@ from arroyo_nb.feeds.connectors.redis._client import (
     addresses,
     is_away,
     is_busy,
+    login_hint,
     make_client,
 )
 from arroyo_nb.feeds.payloads import VALUE
@@ -185,7 +186,10 @@ class Server:
                 f"the table '{self.table}' cannot reach {self.name}: {why}",
                 hint="start it, or look at 'address' or 'cluster.addresses'",
             )
-        return RunProblem(f"{self.name} refuses the table '{self.table}': {why}")
+        return RunProblem(
+            f"{self.name} refuses the table '{self.table}': {why}",
+            hint=login_hint(problem),
+        )
 
 
 class Marker:
