@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
+from feed_tables import declared
+from server_process import free_port
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
-from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
 from arroyo_nb.feeds.connectors.mqtt import topic_problem
 from arroyo_nb.feeds.connectors.mqtt._client import Broker, split_url
 from arroyo_nb.feeds.connectors.mqtt._source import Unacknowledged
@@ -194,3 +196,48 @@ def test_the_table_that_a_look_offers_can_be_declared(options):
     assert table.direction is Direction.SOURCE
     declared = {"connector": table.connector, **table.spec.options}
     assert options.items() <= declared.items()
+
+
+@pytest.mark.parametrize(
+    ("connector", "options", "said"),
+    [
+        ("mqtt", {"url": "{{ ADDRESS }}", "topic": "a"}, "'url' is not the URL of an"),
+        ("nats", {"servers": "{{ ADDRESS }}", "subject": "a"}, "is not one of NATS"),
+    ],
+)
+def test_a_variable_that_is_no_address_is_an_error_of_the_run(
+    connector, options, said, monkeypatch
+):
+    monkeypatch.setenv("ADDRESS", "ftp://one two")
+    spec = declared(connector, "source", **options).spec.resolved()
+    with pytest.raises(RunProblem, match="the table 't' cannot be used: ") as refused:
+        CONNECTORS.get(connector).feed(spec)
+    assert said in refused.value.message
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("connector", "options", "said", "hint"),
+    [
+        ("mqtt", {"url": "mqtt://127.0.0.1:{}"}, "the MQTT broker", "the option 'url'"),
+        ("nats", {"servers": "127.0.0.1:{}"}, "NATS", "the option 'servers'"),
+        (
+            "redis",
+            {"address": "redis://127.0.0.1:{}"},
+            "redis",
+            "'address' or 'cluster.addresses'",
+        ),
+    ],
+    ids=["mqtt", "nats", "redis"],
+)
+def test_a_server_that_is_away_is_called_by_its_address(connector, options, said, hint):
+    (option, address), *_ = options.items()
+    given = {"redis": {"target": "string", "target.key_prefix": ""}}
+    target = {"mqtt": {"topic": "a"}, "nats": {"subject": "a"}, **given}[connector]
+    address = address.format(free_port())
+    spec = declared(connector, "sink", **{option: address}, **target).spec.resolved()
+    with pytest.raises(Unreached) as away:
+        CONNECTORS.get(connector).reach(spec, lambda: None)
+    began = f"the table 't' cannot reach {said} at {address}: "
+    assert away.value.message.startswith(began)
+    assert away.value.hint == f"start it, or look at {hint}"

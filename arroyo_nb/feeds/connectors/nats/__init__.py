@@ -19,6 +19,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
+from arroyo_nb.feeds.message_server import variable_problems
 from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.recorder import FeedConnector
 from arroyo_nb.feeds.table_options import message_problems
@@ -330,13 +331,8 @@ def _servers(spec: TableSpec) -> Servers:
     require_package(spec.name, "nats-py", "nats")
     if spec.options.get("auth.type") == "jwt":
         require_package(spec.name, "nkeys", why="'auth.type' is 'jwt'")
-    try:
+    with variable_problems(spec.name):
         return Servers.of(spec)
-    except CatalogProblem as problem:  # of an address that is a variable's value
-        raise RunProblem(
-            f"the table '{spec.name}' cannot be used: {problem.message}",
-            hint=problem.hint,
-        ) from None
 
 
 def _connect(spec: TableSpec) -> Callable[[], Publisher]:
