@@ -7,7 +7,8 @@ of the table are sent to no other server, and what is encrypted stays so.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
@@ -47,8 +48,15 @@ def new_client(answer_s: float | None = None) -> httpx.Client:
     import httpx
 
     longest_s = ANSWER_S if answer_s is None else answer_s
-    try:
+    with _reading_certificates():
         return httpx.Client(timeout=httpx.Timeout(longest_s, connect=CONNECT_S))
+
+
+@contextmanager
+def _reading_certificates() -> Iterator[None]:
+    """Tells that the certificates of the environment cannot be read."""
+    try:
+        yield
     except OSError as problem:
         raise RunProblem(
             f"the certificates to trust cannot be read: {reason(problem)}",
@@ -67,10 +75,13 @@ def probe(endpoint: Endpoint) -> None:
     Unreached
         When nobody accepts a connection.
     RunProblem
-        When the certificate is not valid, or it is no URL of HTTP.
+        When the certificate is not valid, or it is no URL of HTTP; or as of
+        :func:`new_client`.
     """
     import httpx
 
+    with _reading_certificates():
+        context = httpx.create_ssl_context()
     with http_failures(endpoint):
         url = httpx.URL(endpoint.url)
         if url.scheme not in _PORTS or not url.host:
@@ -81,7 +92,6 @@ def probe(endpoint: Endpoint) -> None:
         address = host, url.port or _PORTS[url.scheme]
         with socket.create_connection(address, CONNECT_S) as connection:
             if url.scheme == "https":
-                context = httpx.create_ssl_context()
                 context.wrap_socket(connection, server_hostname=host).close()
 
 

@@ -243,6 +243,9 @@ def test_a_certificate_is_verified_before_a_run(tmp_path, monkeypatch):
         reach(url)
         with pytest.raises(RunProblem, match="a certificate that is not valid"):
             reach(f"https://127.0.0.1:{server.port}")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+        with pytest.raises(RunProblem, match="certificates to trust cannot be read"):
+            reach(url)
 
 
 @pytest.mark.usefixtures("_no_proxy")
