@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from arroyo_nb.feeds import Message
 from arroyo_nb.feeds import peek as feeds
 from arroyo_nb.formats import FRAMING, NEWLINE
-from arroyo_nb.kafka.peek.create_table import feed_table
+from arroyo_nb.kafka.peek.array_query import array_query
+from arroyo_nb.kafka.peek.create_table import feed_table, written_table_name
 from arroyo_nb.kafka.peek.guess import Guess, guess
 from arroyo_nb.kafka.peek.topics import TopicRecord
 from arroyo_nb.run.interrupts import interruptible
@@ -17,31 +18,40 @@ from arroyo_nb.views import topics as views
 from arroyo_nb.views.notebook import publish
 
 
-def peek(url: str, headers: str, rows: int, offer: Callable[[str, str], bool]) -> None:
+def peek(
+    url: str,
+    options: Mapping[str, str],
+    rows: int,
+    offer: Callable[[str, str], bool],
+) -> None:
     """Look into a feed, and guess a table for it, which the next cell has.
 
     Parameters
     ----------
     url
         Where it is.
-    headers
-        What is sent with each request; empty: nothing.
+    options
+        Other WITH options, such as headers.
     rows
         How many messages are listed.
     offer
         Puts a statement into the next cell; False: it has done so before.
     """
-    given = {"headers": headers} if headers else {}
     with interruptible() as check:
-        found = feeds.peek(url, given, check=check, seconds=feeds.SAMPLE_S)
-    records, options, guessed = _guessed(found)
+        found = feeds.peek(url, options, check=check, seconds=feeds.SAMPLE_S)
+    records, declared, guessed = _guessed(found)
     if not records:
         text = f"no message came in {feeds.SAMPLE_S:g} s"
-        publish({"text/plain": text})
+        publish({"text/plain": f"{text}; {found.hint}" if found.hint else text})
         return
-    statement = feed_table(table_name(url), options, guessed)
-    offered = offer(url, statement)
-    shown = views.Peek(None, records, guessed, statement, rows, offered)
+    name = found.name or table_name(url)
+    statement = feed_table(name, declared, guessed)
+    query = ""
+    if not guessed.columns:
+        table = written_table_name(name)
+        query = array_query(table, [record.value for record in records])
+    offered = offer(" ".join((url, found.name)).strip(), statement)
+    shown = views.Peek(None, records, guessed, statement, rows, offered, query)
     publish(views.peek(shown))
 
 

@@ -160,6 +160,8 @@ PEEK_FLAGS = (
          "said", "N", _rows),
     Flag("headers", ("--headers",), "headers of the requests to a URL, 'Name: value, "
          "Name: value'; a secret as {{ VARIABLE }}", "HEADERS"),
+    Flag("stream", ("--stream",), "a stream of JetStream, in place of a subject in the "
+         "URL", "STREAM"),
 )  # fmt: skip
 
 HEAD_FLAGS = (
@@ -285,7 +287,8 @@ COMMANDS: Mapping[str, Command] = {
         Command("topics", "list the topics of the local broker, or of another",
                 "[HOST:PORT]", "at most the address of a broker", 0, 1),
         Command("peek", "look into a topic or a feed, and guess a table for it",
-                "TOPIC [HOST:PORT] [-n N] | URL [--headers HEADERS] [-n N]",
+                "TOPIC [HOST:PORT] [-n N] | URL [--headers HEADERS] [--stream STREAM] "
+                "[-n N]",
                 "a topic, and perhaps the address of a broker; or a URL", 1, 2,
                 flags=PEEK_FLAGS),
         Command("record", "record a topic, or a table's topic or feed, onto a tape",

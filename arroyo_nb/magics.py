@@ -504,11 +504,11 @@ class ArroyoMagics(Magics):
         self._kafka_commands().topics(servers)
 
     def _do_peek(
-        self, topic: str, servers: str = "", rows: int = 5, headers: str = ""
+        self, topic: str, servers: str = "", rows: int = 5, **options: str
     ) -> None:
         if "://" not in topic:
-            if headers:
-                raise RunProblem("--headers is for a URL, and a topic has none")
+            for name in options:
+                raise RunProblem(f"--{name} is for a URL, and a topic has none")
             self._kafka_commands().peek(topic, servers, rows)
             return
         if servers:
@@ -517,7 +517,7 @@ class ArroyoMagics(Magics):
             )
         from arroyo_nb.feed_commands import peek
 
-        peek(topic, headers, rows, self._offer)
+        peek(topic, options, rows, self._offer)
 
     def _do_record(self, topic: str, servers: str = "", **options: Any) -> None:
         self._kafka_commands().record(topic, servers, **options)

@@ -16,7 +16,7 @@ when its chunk is on disk, so a run that is killed goes on with what it had not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import (
     TYPE_CHECKING,
@@ -138,6 +138,10 @@ class OwnCopies(Protocol):
     own_copies: bool
 
 
+PEEKED_MESSAGES = 200
+"""So many messages show what a feed gives."""
+
+
 class PeekedFeed(NamedTuple):
     """What a URL was found to give.
 
@@ -149,11 +153,18 @@ class PeekedFeed(NamedTuple):
         WITH options of a table for them, but for the format.
     enough
         After so many messages nothing new is to be seen.
+    name
+        What its table is called after; empty: the URL.
+    explain_silence
+        Finds out, where no message comes, what to try in place of it, as a sentence
+        without its end; empty: nothing is known. It may ask the server.
     """
 
     feed: Feed
     options: Mapping[str, str]
-    enough: int = 200
+    enough: int = PEEKED_MESSAGES
+    name: str = ""
+    explain_silence: Callable[[], str] | None = None
 
 
 @runtime_checkable

@@ -78,14 +78,15 @@ class Endpoint:
 
     def unreached(self, why: str, hint: str | None = None) -> Unreached:
         """The error for a server that may be there soon."""
-        return Unreached(f"{self._server} {why}", hint=hint)
+        return Unreached(f"{self.name} {why}", hint=hint)
 
     def refused(self, why: str, hint: str | None = None) -> RunProblem:
         """The error for what stays wrong until somebody mends it."""
-        return RunProblem(f"{self._server} {why}", hint=hint)
+        return RunProblem(f"{self.name} {why}", hint=hint)
 
     @property
-    def _server(self) -> str:
+    def name(self) -> str:
+        """What errors call the server."""
         of_table = f" of '{self.table}'," if self.table else ""
         return f"the server{of_table} {self.shown}{',' if self.table else ''}"
 

@@ -6,8 +6,11 @@ of the table are sent to no other server, and what is encrypted stays so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds.client_logs import unlogged
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 CONNECT_S, ANSWER_S = 4.0, 6.0
 """How long a server may take to accept a connection, and then to send more of its
 answer."""
+
+_PORTS = {"http": 80, "https": 443}
 
 REDIRECTS = 5
 """How many are followed."""
@@ -43,13 +48,51 @@ def new_client(answer_s: float | None = None) -> httpx.Client:
     import httpx
 
     longest_s = ANSWER_S if answer_s is None else answer_s
-    try:
+    with _reading_certificates():
         return httpx.Client(timeout=httpx.Timeout(longest_s, connect=CONNECT_S))
+
+
+@contextmanager
+def _reading_certificates() -> Iterator[None]:
+    """Tells that the certificates of the environment cannot be read."""
+    try:
+        yield
     except OSError as problem:
         raise RunProblem(
             f"the certificates to trust cannot be read: {reason(problem)}",
             hint="look at the environment variables SSL_CERT_FILE and SSL_CERT_DIR",
         ) from problem
+
+
+def probe(endpoint: Endpoint) -> None:
+    """Find out whether a server accepts connections, and has a valid certificate.
+
+    It is sent no request, as any may change something there. Where the environment
+    names a proxy nothing is found out: only a request says what is behind it.
+
+    Raises
+    ------
+    Unreached
+        When nobody accepts a connection.
+    RunProblem
+        When the certificate is not valid, or it is no URL of HTTP; or as of
+        :func:`new_client`.
+    """
+    import httpx
+
+    with _reading_certificates():
+        context = httpx.create_ssl_context()
+    with http_failures(endpoint):
+        url = httpx.URL(endpoint.url)
+        if url.scheme not in _PORTS or not url.host:
+            raise httpx.UnsupportedProtocol(url.scheme)
+        if {url.scheme, "all"} & set(getproxies()):
+            return
+        host = url.raw_host.decode()
+        address = host, url.port or _PORTS[url.scheme]
+        with socket.create_connection(address, CONNECT_S) as connection:
+            if url.scheme == "https":
+                context.wrap_socket(connection, server_hostname=host).close()
 
 
 def send(
@@ -106,7 +149,7 @@ def send(
                 hint="write the URL that it leads to",
             )
         try:
-            check_status(endpoint, answer)
+            check_status(endpoint, answer, _other_server(endpoint, answer))
         except RunProblem:
             answer.close()
             raise
@@ -120,13 +163,26 @@ def _merged(headers: Headers, own: Headers) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in (*others, *own)]
 
 
+def _host(url: httpx.URL) -> str:
+    """What errors call where a redirect leads: its path and its query may have secrets
+    of their own."""
+    return f"{url.scheme}://{url.netloc.decode()}"
+
+
+def _other_server(endpoint: Endpoint, answer: httpx.Response) -> str:
+    """The server of an answer, where it is not the endpoint's own."""
+    import httpx
+
+    host = _host(answer.url)
+    return host if host != _host(httpx.URL(endpoint.url)) else ""
+
+
 def _redirected(
     endpoint: Endpoint, answer: httpx.Response, own: Headers, *, has_body: bool
 ) -> tuple[str, Headers]:
     """Where a redirect leads, and which headers of the table may go there."""
     before, after = answer.url, answer.url.join(answer.headers["location"])
-    # Its path and its query may have secrets of their own.
-    host = f"{after.scheme}://{after.netloc.decode()}"
+    host = _host(after)
     if answer.request.method != "GET":
         raise endpoint.refused(
             f"redirects to {host}, and only a GET is sent on",

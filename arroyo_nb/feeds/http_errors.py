@@ -33,8 +33,19 @@ _TRANSIENT = (408, 425, 429)
 _SERVER_ERRORS = 500
 
 
-def check_status(endpoint: Endpoint, answer: httpx.Response) -> None:
+def check_status(
+    endpoint: Endpoint, answer: httpx.Response, redirected_to: str = ""
+) -> None:
     """Look whether an answer is a good one.
+
+    Parameters
+    ----------
+    endpoint
+        Whose answer it is.
+    answer
+        The answer.
+    redirected_to
+        The other server that gives it, after a redirect; empty: there is none.
 
     Raises
     ------
@@ -50,11 +61,17 @@ def check_status(endpoint: Endpoint, answer: httpx.Response) -> None:
             answer.reason_phrase,
             _excerpt(answer),
             answer.headers.get("retry-after"),
+            redirected_to,
         )
 
 
 def answer_problem(
-    endpoint: Endpoint, code: int, phrase: str, body: bytes, retry_after: str | None
+    endpoint: Endpoint,
+    code: int,
+    phrase: str,
+    body: bytes,
+    retry_after: str | None,
+    redirected_to: str = "",
 ) -> RunProblem:
     """The error for an answer that is not a good one.
 
@@ -68,12 +85,20 @@ def answer_problem(
         How it begins.
     retry_after
         The header of that name; None: there is none.
+    redirected_to
+        As of :func:`check_status`.
     """
     status = f"{code} {phrase}".strip()
     if code in _TRANSIENT or code >= _SERVER_ERRORS:
         problem = endpoint.unreached(f"answers {status}")
         problem.retry_after_s = _retry_after_s(retry_after)
         return problem
+    if code in _UNAUTHORIZED and redirected_to:
+        return endpoint.refused(
+            f"redirects to {redirected_to}, which refuses the request ({status})",
+            hint="headers are sent to no other server: write the URL that it leads to, "
+            "and the headers for it",
+        )
     if code in _UNAUTHORIZED:
         return endpoint.refused(
             f"refuses the request ({status}): the credentials are missing or wrong",

@@ -28,10 +28,16 @@ class PeekedMessages(NamedTuple):
         WITH options of a table for it, but for the format.
     messages
         Its messages, the oldest one first.
+    name
+        What its table is called after; empty: the URL.
+    hint
+        What to try where there is no message; empty: nothing is known.
     """
 
     options: Mapping[str, str]
     messages: Sequence[Message]
+    name: str = ""
+    hint: str = ""
 
 
 def peek(
@@ -71,7 +77,10 @@ def peek(
     found = run_in_thread(lambda: _first(candidates, url, options), check, "peek")
     if found is None:
         raise RunProblem(f"no connector reads what '{hide_secrets(url)}' gives")
-    return PeekedMessages(found.options, sample(found, check, seconds))
+    messages, hint = sample(found, check, seconds), ""
+    if not messages and found.explain_silence is not None:
+        hint = run_in_thread(found.explain_silence, check, "peek")
+    return PeekedMessages(found.options, messages, found.name, hint)
 
 
 def sample(

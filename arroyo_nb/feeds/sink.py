@@ -210,6 +210,26 @@ def check_server(
     RunProblem
         When it refuses.
     """
+    check_in_time(lambda: connect().close(), server, look)
+
+
+def check_in_time(
+    probe: Callable[[], None], server: str, look: Callable[[], None]
+) -> None:
+    """Wait for what finds out whether a server is there, for :data:`REACH_S`.
+
+    Parameters
+    ----------
+    probe
+        Finds it out.
+    server, look
+        As of :func:`check_server`.
+
+    Raises
+    ------
+    Unreached
+        When it takes longer.
+    """
     until_s = time.monotonic() + REACH_S
 
     def look_in_time() -> None:
@@ -217,4 +237,4 @@ def check_server(
         if time.monotonic() > until_s:
             raise Unreached(f"{server} does not answer within {REACH_S:.0f} seconds")
 
-    run_in_thread(lambda: connect().close(), look_in_time, "sink")
+    run_in_thread(probe, look_in_time, "sink")

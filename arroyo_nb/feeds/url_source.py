@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.feeds import PeekedFeed
+from arroyo_nb.feeds import PEEKED_MESSAGES, PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec
 from arroyo_nb.feeds.endpoint import (
     Endpoint,
@@ -25,7 +25,7 @@ class UrlSource(SourceOnly, FeedConnector):
     schemes: tuple[str, ...]
     """What such URLs begin with, before ``://``."""
 
-    peeked_messages = 200
+    peeked_messages = PEEKED_MESSAGES
     """How many messages show what a URL gives."""
 
     @abstractmethod

@@ -31,6 +31,12 @@ def topics(found: Iterable[Topic]) -> dict[str, str]:
     return listing(("topic", "partitions", "records"), rows, nothing="no topic yet")
 
 
+_ARRAYS = (
+    "each record is a JSON array, which is read as a text; a query that makes a row of "
+    "each element:"
+)
+
+
 class Peek(NamedTuple):
     """What a look into a topic or a feed found.
 
@@ -48,6 +54,8 @@ class Peek(NamedTuple):
         How many records are listed.
     offered
         Whether the next cell has the statement.
+    query
+        What makes rows of the elements, where each record is a JSON array; else empty.
     """
 
     topic: Topic | None
@@ -56,6 +64,7 @@ class Peek(NamedTuple):
     statement: str
     rows: int = RECORDS
     offered: bool = False
+    query: str = ""
 
 
 def peek(found: Peek) -> dict[str, str]:
@@ -69,6 +78,8 @@ def peek(found: Peek) -> dict[str, str]:
         if found.guessed.columns:
             parts.append(_columns(found.guessed))
         parts.append(_statement(_looks_like(found), found.statement))
+        if found.query:
+            parts.append(_statement(_ARRAYS, found.query))
     return {
         "text/html": "".join(part.get("text/html", "") for part in parts),
         "text/plain": "\n\n".join(part["text/plain"] for part in parts),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import socket
 import threading
 import time
 from contextlib import closing
@@ -17,10 +16,10 @@ from feed_process import KilledFeed
 from feed_tables import Tape, batch, declared, open_writer, recorder
 from machine import allowed
 from mosquitto_server import DURABLE, mosquitto, subscribed
-from server_process import free_port, resident_bytes
+from server_process import resident_bytes
 
 from arroyo_nb.connectors import CONNECTORS
-from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem, Unreached
+from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.feeds.connectors.mqtt import _client
 from arroyo_nb.feeds.peek import peek
 from arroyo_nb.feeds.recording import feed_records
@@ -198,59 +197,6 @@ def test_what_comes_again_on_a_new_connection_is_left_out(tmp_path, eventually):
     assert tape.recorder.connection_status.gaps == 0
 
 
-def restarts(tmp_path, eventually, times):
-    """Everything that is published comes, though the broker goes and comes back."""
-    sent = 0
-    with (
-        mosquitto(tmp_path, *DURABLE) as server,
-        Tape(source(server, qos="AtLeastOnce")) as tape,
-    ):
-        eventually(connected(tape))
-        for _ in range(times):
-            broker.publish(server.port, numbers(*range(sent, sent + 25)))
-            sent += 25
-            server.end()
-            server.start()
-            broker.publish(server.port, numbers(*range(sent, sent + 25)))
-            sent += 25
-        eventually(lambda: set(tape.column()) == set(range(sent)) or tape.error)
-    assert tape.error is None
-    assert tape.recorder.connection_status.gaps == 0
-    # What was acknowledged, and the broker did not hear it, comes twice.
-    print(f"sent {sent:,}, and {len(tape.rows) - sent:,} came again")
-
-
-def test_nothing_is_missing_when_the_broker_restarts(tmp_path, eventually):
-    restarts(tmp_path, eventually, 2)
-
-
-@pytest.mark.long
-def test_nothing_is_missing_when_the_broker_restarts_often(tmp_path, eventually):
-    restarts(tmp_path, eventually, 20)
-
-
-def test_more_than_a_queue_holds_is_counted_as_lost(server, eventually, monkeypatch):
-    module = "arroyo_nb.feeds.connectors.mqtt._source"
-    monkeypatch.setattr(f"{module}.QUEUE_MESSAGES", 100)
-    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 200)
-    monkeypatch.setattr("arroyo_nb.feeds.receiver.TAKEN_MESSAGES", 50)
-    with Tape(source(server, topic="flood/#")) as tape:
-        eventually(connected(tape))
-        tape.pause()
-        broker.publish(server.port, numbers(*range(2_000)), "flood/a", qos=0)
-        status = tape.recorder
-        eventually(lambda: status.connection_status.lost_messages > 0)
-        tape.resume()
-
-        def accounted():
-            lost = status.connection_status.lost_messages
-            return len(tape.rows) + lost >= 2_000
-
-        eventually(accounted)
-        lost = status.connection_status.lost_messages
-        assert len(tape.rows) + lost == 2_000
-
-
 def test_a_broker_that_speaks_no_mqtt_5_is_read_and_written(
     server, tmp_path, eventually
 ):
@@ -266,51 +212,6 @@ def test_a_broker_that_speaks_no_mqtt_5_is_read_and_written(
         with Tape(recorder("mqtt", **options), first.position) as second:
             eventually(lambda: 100 in second.column())
     assert first.column() == list(range(100))
-
-
-@pytest.mark.parametrize("state", ["connecting", "waiting", "receiving", "full"])
-def test_a_stop_is_heard_within_a_second(server, state, eventually, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 10)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1] if state == "connecting" else server.port
-        if state == "waiting":
-            port = free_port()
-        position = {"messages": 1, "position": {"client": state, "number": 1}}
-        options = {"url": f"mqtt://127.0.0.1:{port}", "topic": "stop/#"}
-        tape = Tape(recorder("mqtt", **options, qos="AtLeastOnce"), position)
-        with tape:
-            if state in ("receiving", "full"):
-                eventually(connected(tape))
-            if state == "full":
-                tape.pause()
-                broker.publish(server.port, numbers(*range(100)), "stop/a")
-            if state == "waiting":
-                eventually(lambda: tape.recorder.connection_status.why)
-            assert tape.stop() < allowed(1.3)
-        assert tape.error is None
-
-
-def test_a_first_run_tells_that_the_broker_is_away(eventually):
-    options = {"url": f"mqtt://127.0.0.1:{free_port()}", "topic": "a"}
-    with Tape(recorder("mqtt", **options)) as tape:
-        eventually(lambda: tape.error)
-    assert isinstance(tape.error, Unreached)
-    assert "cannot reach the MQTT broker at mqtt://127.0.0.1:" in str(tape.error)
-
-
-def test_a_hanging_broker_is_noticed(tmp_path, eventually, monkeypatch):
-    monkeypatch.setattr(_client, "KEEP_ALIVE_S", 1)
-    with (
-        mosquitto(tmp_path, *DURABLE) as server,
-        Tape(source(server, qos="AtLeastOnce")) as tape,
-    ):
-        eventually(connected(tape))
-        server.hang()
-        eventually(lambda: tape.recorder.connection_status.away_s > 0, 20)
-        server.wake()
-        eventually(lambda: tape.recorder.connection_status.away_s == 0)
-        broker.publish(server.port, numbers(1))
-        eventually(lambda: tape.column() == [1])
 
 
 def test_a_wrong_password_is_told_and_not_shown(tmp_path, eventually):
@@ -462,39 +363,6 @@ def test_a_batch_waits_for_a_broker_that_is_away(tmp_path, eventually):
                 writing.join(allowed(20))
                 assert not writing.is_alive()
                 eventually(lambda: {one.payload for one in got} == set(numbers(2)))
-
-
-@pytest.mark.parametrize("state", ["away", "silent"])
-def test_a_stopped_run_does_not_wait_for_a_broker(state, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1] if state == "silent" else free_port()
-        options = {"url": f"mqtt://127.0.0.1:{port}", "topic": "a"}
-        failures = []
-
-        def take(sink):
-            try:
-                sink.take(batch(numbers(1)), 0)
-            except Unreached as problem:
-                failures.append(problem)
-
-        with open_writer("mqtt", tmp_path, **options) as sink:
-            writing = threading.Thread(target=take, args=(sink,))
-            writing.start()
-            time.sleep(0.3)
-            began_s = time.monotonic()
-            sink.give_up()
-            writing.join(allowed(10))
-            assert time.monotonic() - began_s < allowed(1)
-    assert len(failures) == 1
-
-
-def test_a_broker_that_is_away_is_told_before_a_run(tmp_path):
-    began_s = time.monotonic()
-    with pytest.raises(Unreached, match="cannot reach the MQTT broker at"):
-        reach(url=f"mqtt://127.0.0.1:{free_port()}")
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unreached):
-        reach(url=f"mqtt://127.0.0.1:{silent.getsockname()[1]}")
-    assert time.monotonic() - began_s < allowed(6)
 
 
 def test_a_row_that_is_too_large_is_told(server, tmp_path):

@@ -19,7 +19,6 @@ from server_process import free_port, resident_bytes
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import DataProblem, RunProblem, Unreached
-from arroyo_nb.feeds.connectors.nats import _client
 from arroyo_nb.feeds.peek import peek
 
 NATS = CONNECTORS.get("nats")
@@ -199,37 +198,6 @@ def test_a_stream_that_is_not_there_is_told(
     assert said in str(tape.error)
 
 
-def restarts(tmp_path, eventually, times):
-    """Each message comes once, though the server is killed again and again."""
-    sent = 0
-    with nats_server(tmp_path) as server:
-        nats.add_stream(server.port, "s", "s.>")
-        with Tape(source(server, stream="s")) as tape:
-            eventually(connected(tape))
-            for _ in range(times):
-                for stop in (server.kill, server.end):
-                    count = random.randrange(1, 300)
-                    nats.publish(
-                        server.port, "s.a", numbers(*range(sent, sent + count))
-                    )
-                    sent += count
-                    stop()
-                    server.start()
-            eventually(lambda: len(tape.rows) >= sent or tape.error)
-            assert tape.error is None
-            assert tape.recorder.connection_status.gaps == 0
-    assert tape.column() == list(range(sent))
-
-
-def test_each_message_comes_once_when_the_server_is_killed(tmp_path, eventually):
-    restarts(tmp_path, eventually, 1)
-
-
-@pytest.mark.long
-def test_each_message_comes_once_when_the_server_is_killed_often(tmp_path, eventually):
-    restarts(tmp_path, eventually, 10)
-
-
 def kills(server, stream, tmp_path, eventually, times):
     """Each message comes once, though the run is killed again and again."""
     table = {"connector": "nats", "servers": f"127.0.0.1:{server.port}"}
@@ -272,79 +240,6 @@ def test_a_message_that_is_not_on_disk_in_time_comes_once(server, stream, eventu
         tape.resume()
         eventually(lambda: 2 in tape.column())
     assert tape.column() == [1, 2]
-
-
-def test_more_than_a_queue_holds_is_counted_as_lost(server, eventually, monkeypatch):
-    module = "arroyo_nb.feeds.connectors.nats._subject"
-    monkeypatch.setattr(f"{module}.QUEUE_MESSAGES", 100)
-    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 200)
-    monkeypatch.setattr("arroyo_nb.feeds.receiver.TAKEN_MESSAGES", 50)
-    with Tape(source(server, subject="flood")) as tape:
-        eventually(connected(tape))
-        tape.pause()
-        nats.publish_plain(server.port, "flood", numbers(*range(2_000)))
-        status = tape.recorder
-        eventually(lambda: status.connection_status.lost_messages > 0)
-        tape.resume()
-
-        def accounted():
-            return len(tape.rows) + status.connection_status.lost_messages >= 2_000
-
-        eventually(accounted)
-        lost = status.connection_status.lost_messages
-        assert len(tape.rows) + lost == 2_000
-
-
-@pytest.mark.parametrize("what", ["subject", "stream"])
-@pytest.mark.parametrize("state", ["connecting", "waiting", "receiving", "full"])
-def test_a_stop_is_heard_within_a_second(
-    server, stream, what, state, eventually, monkeypatch
-):
-    monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 10)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1] if state == "connecting" else server.port
-        if state == "waiting":
-            port = free_port()
-        position = None
-        if what == "stream":
-            position = {"consumer": "gone", "sequence": 0}
-        options = {what: stream if what == "stream" else f"{stream}.>"}
-        made = recorder("nats", servers=f"127.0.0.1:{port}", **options)
-        with Tape(made, {"messages": 0, "position": position}) as tape:
-            if state in ("receiving", "full"):
-                eventually(connected(tape))
-            if state == "full":
-                tape.pause()
-                nats.publish(server.port, f"{stream}.a", numbers(*range(100)))
-            if state == "waiting":
-                eventually(lambda: tape.recorder.connection_status.why)
-            assert tape.stop() < allowed(1.3)
-        assert tape.error is None
-
-
-@pytest.mark.parametrize("what", ["subject", "stream"])
-def test_a_hanging_server_is_noticed(tmp_path, what, eventually, monkeypatch):
-    monkeypatch.setattr(_client, "PING_S", 0.3)
-    monkeypatch.setattr("arroyo_nb.feeds.connectors.nats._stream.PULL_S", 1.0)
-    monkeypatch.setattr("arroyo_nb.feeds.connectors.nats._stream.SILENT_S", 0.5)
-    with nats_server(tmp_path) as server:
-        nats.add_stream(server.port, "s", "s.>")
-        with Tape(source(server, **{what: "s" if what == "stream" else "s.>"})) as tape:
-            eventually(connected(tape))
-            server.hang()
-            eventually(lambda: tape.recorder.connection_status.away_s > 0, 20)
-            server.wake()
-            eventually(lambda: tape.recorder.connection_status.away_s == 0)
-            nats.publish(server.port, "s.a", numbers(1))
-            eventually(lambda: tape.column() == [1])
-
-
-def test_a_first_run_tells_that_the_server_is_away(eventually):
-    options = {"servers": f"127.0.0.1:{free_port()}", "subject": "a"}
-    with Tape(recorder("nats", **options)) as tape:
-        eventually(lambda: tape.error)
-    assert isinstance(tape.error, Unreached)
-    assert "cannot reach NATS at 127.0.0.1:" in str(tape.error)
 
 
 def test_the_server_that_answers_is_used(server, eventually):
@@ -525,39 +420,6 @@ def test_a_batch_waits_for_a_server_that_is_away(tmp_path):
             writing.join(allowed(20))
             assert not writing.is_alive()
         assert [row["n"] for row in nats.stored(server.port, "s")] == [1, 2]
-
-
-@pytest.mark.parametrize("state", ["away", "silent"])
-def test_a_stopped_run_does_not_wait_for_a_server(state, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1] if state == "silent" else free_port()
-        options = {"servers": f"127.0.0.1:{port}", "subject": "a"}
-        failures = []
-
-        def take(sink):
-            try:
-                sink.take(batch(numbers(1)), 0)
-            except Unreached as problem:
-                failures.append(problem)
-
-        with open_writer("nats", tmp_path, **options) as sink:
-            writing = threading.Thread(target=take, args=(sink,))
-            writing.start()
-            time.sleep(0.3)
-            began_s = time.monotonic()
-            sink.give_up()
-            writing.join(allowed(10))
-            assert time.monotonic() - began_s < allowed(1)
-    assert len(failures) == 1
-
-
-def test_a_server_that_is_away_is_told_before_a_run():
-    began_s = time.monotonic()
-    with pytest.raises(Unreached, match="cannot reach NATS at"):
-        reach(servers=f"127.0.0.1:{free_port()}")
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unreached):
-        reach(servers=f"127.0.0.1:{silent.getsockname()[1]}")
-    assert time.monotonic() - began_s < allowed(7)
 
 
 def test_a_row_that_is_too_large_is_told(tmp_path):

@@ -14,7 +14,6 @@ from feed_servers import (
 )
 from test_websocket_feeds import sends, serving
 
-from arroyo_nb import feed_commands
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.feeds import peek as feeds
@@ -23,21 +22,6 @@ from arroyo_nb.plan.planner import plan_script
 
 def look():
     """Nobody interrupts."""
-
-
-@pytest.fixture
-def peeked(monkeypatch):
-    """What a look shows, and the statement that it offers."""
-    monkeypatch.setattr(feeds, "SAMPLE_S", 0.4)
-    shown, offered = [], []
-    monkeypatch.setattr(feed_commands, "publish", shown.append)
-
-    def peek(url, headers=""):
-        offer = lambda _, statement: offered.append(statement) or True  # noqa: E731
-        feed_commands.peek(url, headers, 5, offer)
-        return shown[-1]["text/plain"], offered[-1] if offered else ""
-
-    return peek
 
 
 def options(statement):
@@ -72,7 +56,7 @@ def test_an_answer_that_ends_is_polled(peeked, monkeypatch):
         reply(handler, 200, json.dumps(body).encode(), Content_Type="application/json")
 
     with HttpServer(answer) as server:
-        _, statement = peeked(server.url, "X-Key: {{ PEEK_TOKEN }}")
+        _, statement = peeked(server.url, headers="X-Key: {{ PEEK_TOKEN }}")
     connector, spec = options(statement)
     assert connector == "polling_http"
     assert spec.options["headers"] == "X-Key: {{ PEEK_TOKEN }}"
@@ -88,6 +72,43 @@ def test_lines_of_an_answer_are_records(peeked):
         text, statement = peeked(server.url)
     assert options(statement)[1].options["framing"] == "newline"
     assert "record 2, as a whole" in text
+
+
+ANSWER = [
+    {"name": 'it\'s "a"', "bikes": 2, "at": {"x": 1.5}},
+    {"name": "b", "bikes": None, "at": None},
+]
+
+
+def test_an_answer_that_is_an_array_has_a_query_for_its_elements(peeked, session):
+    """Which gives their rows, as it is shown."""
+    body = json.dumps(ANSWER, indent=1).encode()
+    with HttpServer(lambda h: reply(h, 200, body)) as server:
+        text, statement = peeked(f"{server.url}/Stations-2")
+        table, spec = options(statement)
+        assert (table, spec.options["format"]) == ("polling_http", "raw_string")
+        assert "each record is a JSON array, which is read as a text" in text
+        query = text[text.rindex("SELECT\n") :]
+        run = session.run(f"{statement}\n{query} LIMIT 2", wait=True)
+    rows = run.table().select(["name", "bikes", "at"]).to_pylist()
+    assert rows == [
+        {"name": 'it\'s "a"', "bikes": 2, "at": '{"x":1.5}'},
+        {"name": "b", "bikes": None, "at": "null"},
+    ]
+
+
+def test_an_answer_that_is_an_array_of_numbers(peeked, session):
+    with HttpServer(lambda h: reply(h, 200, b"[3, 4]")) as server:
+        text, statement = peeked(server.url + "/all")
+        query = text[text.rindex("SELECT unnest") :]
+        run = session.run(f"{statement}\n{query} LIMIT 2", wait=True)
+    assert run.table()["item"].to_pylist() == ["3", "4"]
+
+
+def test_binary_messages_are_bytes(peeked):
+    with serving(sends(b"\x08\x01\x12\x03abc", b"\x08\x02\x12\x03abc")) as url:
+        _, statement = peeked(url)
+    assert options(statement)[1].options["format"] == "raw_bytes"
 
 
 def test_websockets_are_found_by_their_scheme(peeked):

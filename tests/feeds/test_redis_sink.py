@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from server_process import free_port
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem, Unreached
+from arroyo_nb.feeds.connectors.redis._lookup import RedisAsker
 from arroyo_nb.feeds.connectors.redis._sink import Marker
 
 REDIS = CONNECTORS.get("redis")
@@ -259,6 +261,57 @@ def test_a_wrong_password_is_told_and_not_shown(tmp_path):
     assert not isinstance(refused.value, Unreached)
     assert "refuses the table 't'" in refused.value.message
     assert "wr0ng-secret" not in str(refused.value) + repr(refused.value)
+
+
+LOGIN = "look at the options 'username' and 'password'"
+MAY_USE = (
+    "look at the option 'username', and at the commands and keys that the login may "
+    "use (ACL GETUSER)"
+)
+ACL = ("--user", "ann", "on", ">right", "~user.*", "+@connection", "+@read")
+
+
+@pytest.mark.parametrize(
+    ("login", "said", "hint"),
+    [
+        ({}, "[Aa]uthentica", LOGIN),
+        ({"password": "wrong"}, "invalid username-password", LOGIN),
+        ({"username": "bob", "password": "right"}, "invalid username-password", LOGIN),
+        (
+            {"username": "ann", "password": "right"},
+            "has no permissions to run the 'set' command",
+            MAY_USE,
+        ),
+    ],
+    ids=["NOAUTH", "WRONGPASS", "another user", "NOPERM"],
+)
+def test_what_a_login_may_not_do_has_a_hint(tmp_path, login, said, hint):
+    with running(tmp_path, "--requirepass", "main", *ACL) as server:
+        options = {"target": "string", "target.key_column": "name", **login}
+        with (
+            sink(server, tmp_path, **options) as refused,
+            pytest.raises(RunProblem) as found,
+        ):
+            refused.take(users(ANN), 0)
+    assert not isinstance(found.value, Unreached)
+    assert re.search(said, found.value.message)
+    assert found.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("password", "keys", "hint"),
+    [(None, ["user.ann"], LOGIN), ("right", ["other"], MAY_USE)],
+)
+def test_what_the_login_of_a_lookup_may_not_do_has_a_hint(
+    tmp_path, password, keys, hint
+):
+    with running(tmp_path, "--requirepass", "main", *ACL) as server:
+        user = None if password is None else "ann"
+        asker = RedisAsker("t", "here", (server.address,), False, user, password)
+        with pytest.raises(RunProblem) as found:
+            asker.ask(keys)
+    assert not isinstance(found.value, Unreached)
+    assert found.value.hint == hint
 
 
 def test_a_cluster_is_written(tmp_path, eventually):

@@ -1,11 +1,21 @@
 """Rows that are posted to a real server: in order, again, refused, stopped."""
 
+import socket
 import threading
 import time
 
 import pyarrow as pa
 import pytest
-from feed_servers import HttpServer, drip, free_port, reply, silent, spec_of
+from feed_servers import (
+    HttpServer,
+    drip,
+    free_port,
+    make_certificate,
+    reply,
+    silent,
+    spec_of,
+)
+from machine import allowed
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.connectors import CONNECTORS
@@ -177,3 +187,92 @@ def test_a_stop_is_heard_in_the_middle_of_a_batch(
         post.join(10)
         assert time.monotonic() - began_s < 1.0
     assert failed == ["the run was stopped before row 1 of batch 3 was taken"]
+
+
+def reach(url):
+    WEBHOOK.reach(spec_of(WEBHOOK, url), lambda: None)
+
+
+@pytest.fixture
+def _no_proxy(monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.mark.usefixtures("_no_proxy")
+def test_a_server_that_is_there_is_sent_no_request_before_a_run():
+    with HttpServer(lambda h: reply(h, 500)) as server:
+        reach(server.url + "/hook")
+        with socket.create_connection(("127.0.0.1", server.port)) as later:
+            later.sendall(b"GET /later HTTP/1.0\r\n\r\n")
+            later.recv(100)
+    # Connections are answered in their order.
+    assert [request.path for request in server.requests] == ["/later"]
+
+
+@pytest.mark.usefixtures("_no_proxy")
+@pytest.mark.parametrize(
+    ("url", "kind", "said"),
+    [
+        ("http://127.0.0.1:{free}/hook", Unreached, "connection refused"),
+        ("https://127.0.0.1:{free}", Unreached, "connection refused"),
+        ("http://nobody.invalid/hook", Unreached, "cannot be reached: "),
+        (f"http://{'a' * 70}.example/", RunProblem, "is not at a URL of HTTP"),
+        ("https://127.0.0.1:{plain}", Unreached, "cannot be reached: "),
+    ],
+    ids=["away", "away, encrypted", "no name", "no URL", "not encrypted"],
+)
+def test_a_server_that_is_not_there_is_told_before_a_run(url, kind, said):
+    with (
+        HttpServer(lambda h: reply(h, 200)) as server,
+        pytest.raises(kind, match=said) as told,
+    ):
+        reach(url.format(free=free_port(), plain=server.port))
+    assert told.value.message.startswith("the server of 'numbers', http")
+
+
+@pytest.mark.usefixtures("_no_proxy")
+def test_a_certificate_is_verified_before_a_run(tmp_path, monkeypatch):
+    certificate, context = make_certificate(tmp_path)
+    with HttpServer(lambda h: reply(h, 200), context=context) as server:
+        url = f"https://localhost:{server.port}"
+        with pytest.raises(RunProblem, match="a certificate that is not valid"):
+            reach(url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        reach(url)
+        with pytest.raises(RunProblem, match="a certificate that is not valid"):
+            reach(f"https://127.0.0.1:{server.port}")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+        with pytest.raises(RunProblem, match="certificates to trust cannot be read"):
+            reach(url)
+
+
+@pytest.mark.usefixtures("_no_proxy")
+def test_a_server_that_says_nothing_is_not_waited_for():
+    began_s = time.monotonic()
+    with silent() as port, pytest.raises(Unreached):
+        reach(f"https://127.0.0.1:{port}")
+    assert time.monotonic() - began_s < allowed(7)
+
+
+@pytest.mark.usefixtures("_no_proxy")
+@pytest.mark.parametrize("name", ["http_proxy", "all_proxy"])
+def test_behind_a_proxy_nothing_is_checked(monkeypatch, name):
+    monkeypatch.setenv(name, "http://127.0.0.1:1")
+    reach(f"http://127.0.0.1:{free_port()}")
+
+
+@pytest.mark.usefixtures("_no_proxy")
+def test_a_run_does_not_start_without_its_webhook(session, monkeypatch):
+    posted = []
+    monkeypatch.setattr(WebhookWriter, "_post", lambda _, *row: posted.append(row))
+    with pytest.raises(Unreached, match=r"the server of 'hook', .*connection refused"):
+        session.run(
+            f"""CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);
+            CREATE TABLE hook (n BIGINT) WITH (connector = 'webhook',
+              endpoint = 'http://127.0.0.1:{free_port()}', format = 'json');
+            INSERT INTO hook SELECT counter FROM ticks""",
+            wait=True,
+        )
+    assert not posted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -706,15 +706,22 @@ def test_a_feed_is_looked_into_by_its_url(
     cells: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def peek(
-        url: str, headers: str, rows: int, offer: Callable[[str, str], bool]
+        url: str,
+        options: Mapping[str, str],
+        rows: int,
+        offer: Callable[[str, str], bool],
     ) -> None:
-        print(url, headers, rows, offer(url, "CREATE TABLE t"))
+        print(url, *options.items(), rows, offer(url, "CREATE TABLE t"))
 
     monkeypatch.setattr("arroyo_nb.feed_commands.peek", peek)
     line = '%arroyo peek ws://h/x?a=b --headers "X-Key: {{ KEY }}" -n 2'
-    assert cells.run(line) == "ws://h/x?a=b X-Key: {{ KEY }} 2 True"
+    shown = "ws://h/x?a=b ('headers', 'X-Key: {{ KEY }}') 2 True"
+    assert cells.run(line) == shown
     # A statement is offered once.
-    assert cells.run("%arroyo peek ws://h/x?a=b") == "ws://h/x?a=b  5 False"
+    assert cells.run("%arroyo peek ws://h/x?a=b") == "ws://h/x?a=b 5 False"
+    shown = "nats://{{ HOST }} ('stream', 'orders') 5 True"
+    line = '%arroyo peek "nats://{{ HOST }}" --stream orders'
+    assert cells.run(line) == shown
 
 
 @pytest.mark.parametrize(
@@ -722,6 +729,7 @@ def test_a_feed_is_looked_into_by_its_url(
     [
         ("peek ws://h broker:9092", "%arroyo peek takes a URL alone"),
         ("peek orders --headers 'A: b'", "--headers is for a URL"),
+        ("peek orders --stream a", "--stream is for a URL"),
     ],
 )
 def test_what_a_topic_has_and_a_feed_has_not_is_told(

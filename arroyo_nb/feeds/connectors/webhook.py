@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -30,10 +31,11 @@ from arroyo_nb.feeds.endpoint import (
     endpoint_problems,
 )
 from arroyo_nb.feeds.headers import HEADERS, endpoint_option
-from arroyo_nb.feeds.http import new_client, send
+from arroyo_nb.feeds.http import new_client, probe, send
 from arroyo_nb.feeds.http_errors import http_failures
 from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.payloads import VALUE, EncodingWriter
+from arroyo_nb.feeds.sink import check_in_time
 from arroyo_nb.formats import FORMATS, Framing
 
 if TYPE_CHECKING:
@@ -192,6 +194,19 @@ class Webhook(SinkOnly):
         """
         require_package(spec.name, "httpx")
         return WebhookWriter(spec)
+
+    def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
+        """Find out whether the server accepts connections; whether it takes rows, only
+        a row finds out.
+
+        Raises
+        ------
+        RunProblem
+            When it does not, or as of :meth:`writer`.
+        """
+        require_package(spec.name, "httpx")
+        endpoint = Endpoint.of(spec)
+        check_in_time(partial(probe, endpoint), endpoint.name, look)
 
 
 CONNECTOR = Webhook()

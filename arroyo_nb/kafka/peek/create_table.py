@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.kafka.peek.guess import UNREAD, Guess
+from arroyo_nb.plan.tables.create_table import BAD_DATA
 from arroyo_nb.plan.tables.render_ddl import (
     written_columns,
     written_event_time,
@@ -58,6 +59,8 @@ def feed_table(name: str, options: Mapping[str, str], guess: Guess) -> str:
     guess
         What it gives.
     """
+    if CONNECTORS.get(options["connector"]).info.typed:
+        options = {**options, "type": "source"}
     return _declared(name, options, guess)
 
 
@@ -71,12 +74,15 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
     """A statement that declares a recording of a table's topic as that table was."""
     options = {"connector": "tape", "path": path, **written_event_time(table)}
     connector, format_ = CONNECTORS.get("tape"), str(table.format)
-    names = ["format", *(o.name for o in format_options(connector, format_))]
-    for name in (*names, "bad_data", *CLIENT_OPTIONS):
+    defaults = {o.name: o.default for o in format_options(connector, format_)}
+    defaults[BAD_DATA.name] = BAD_DATA.default
+    for name in ("format", *defaults, *CLIENT_OPTIONS):
         value = table.spec.options.get(name)
+        if value == defaults.get(name):
+            continue
         # What is printed here has no password in it.
         is_secret = name == API_SECRET and not REFERENCE.search(str(value))
-        if value is not None and not is_secret:
+        if not is_secret:
             options[name] = (
                 str(value).lower() if isinstance(value, bool) else str(value)
             )
@@ -91,7 +97,7 @@ def _declared(topic: str, options: Mapping[str, str], guess: Guess) -> str:
     options = {**options, "format": guess.format, **guess.options}
     if guess.columns:
         options["bad_data"] = "drop" if guess.odd else "fail"
-    return written_table(_table(topic), columns, options)
+    return written_table(written_table_name(topic), columns, options)
 
 
 def _event_time(guess: Guess) -> list[str]:
@@ -142,10 +148,10 @@ def _column(field: Field, is_key: bool) -> str:
     return f"{written_name(field.name)} {field.type}{ends}"
 
 
-def _table(topic: str) -> str:
+def written_table_name(topic: str) -> str:
     """A name for the table that needs no quotes, if any.
 
-    >>> _table("shop.Orders-v2")
+    >>> written_table_name("shop.Orders-v2")
     'shop_orders_v2'
     """
     name = re.sub(r"\W", "_", topic.lower(), flags=re.ASCII)

@@ -7,6 +7,7 @@ that are of another kind, or have a value of another type, are counted as odd.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import NamedTuple
 
@@ -25,6 +26,10 @@ REGISTRY = b"\0"
 """Where a schema registry is used a record begins with this, and four bytes more."""
 
 REGISTRY_BYTES = 5
+
+
+_CONTROL = re.compile(r"[^\t\n\f\r\x1b\x20-\x7e\x85\xa0-\U0010ffff]")
+"""What no text has; a terminal's colors begin with ESC."""
 
 
 class Guess(NamedTuple):
@@ -125,8 +130,9 @@ def _is_registered(value: bytes) -> bool:
 
 
 def _is_text(value: bytes) -> bool:
+    # Protobuf and the like are often UTF-8 by chance, but have control characters.
     try:
-        return "\0" not in value.decode("utf-8")
+        return _CONTROL.search(value.decode("utf-8")) is None
     except UnicodeDecodeError:
         return False
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
+from feed_tables import declared
+from server_process import free_port
 
+from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
-from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
 from arroyo_nb.feeds.connectors.mqtt import topic_problem
 from arroyo_nb.feeds.connectors.mqtt._client import Broker, split_url
 from arroyo_nb.feeds.connectors.mqtt._source import Unacknowledged
@@ -17,6 +20,9 @@ from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
 from arroyo_nb.feeds.connectors.nats._sink import identified, sink_id
 from arroyo_nb.feeds.connectors.nats._stream import Consumer
 from arroyo_nb.feeds.payloads import VALUE
+from arroyo_nb.kafka.peek.create_table import feed_table
+from arroyo_nb.kafka.peek.guess import guess
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import TEXT, Field, Schema
 
 SCHEMA = Schema((Field("n", TEXT),))
@@ -173,3 +179,65 @@ def test_a_client_that_is_not_installed_is_told(
     with pytest.raises(RunProblem, match=f"needs the package {package}") as told:
         CONNECTORS.get(name).writer(spec, tmp_path)
     assert told.value.hint.startswith("pip install 'arroyo-nb[")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"connector": "mqtt", "url": "mqtt://one", "topic": "a"},
+        {"connector": "nats", "servers": "one", "subject": "a"},
+        {"connector": "nats", "servers": "one", "stream": "a"},
+        {"connector": "websocket", "endpoint": "ws://one"},
+    ],
+)
+def test_the_table_that_a_look_offers_can_be_declared(options):
+    statement = feed_table("a", options, guess([b'{"n": 1}']))
+    (table,) = plan_script(statement, Catalog()).catalog.tables.values()
+    assert table.direction is Direction.SOURCE
+    declared = {"connector": table.connector, **table.spec.options}
+    assert options.items() <= declared.items()
+
+
+@pytest.mark.parametrize(
+    ("connector", "options", "said"),
+    [
+        ("mqtt", {"url": "{{ ADDRESS }}", "topic": "a"}, "'url' is not the URL of an"),
+        ("nats", {"servers": "{{ ADDRESS }}", "subject": "a"}, "is not one of NATS"),
+    ],
+)
+def test_a_variable_that_is_no_address_is_an_error_of_the_run(
+    connector, options, said, monkeypatch
+):
+    monkeypatch.setenv("ADDRESS", "ftp://one two")
+    spec = declared(connector, "source", **options).spec.resolved()
+    with pytest.raises(RunProblem, match="the table 't' cannot be used: ") as refused:
+        CONNECTORS.get(connector).feed(spec)
+    assert said in refused.value.message
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("connector", "options", "said", "hint"),
+    [
+        ("mqtt", {"url": "mqtt://127.0.0.1:{}"}, "the MQTT broker", "the option 'url'"),
+        ("nats", {"servers": "127.0.0.1:{}"}, "NATS", "the option 'servers'"),
+        (
+            "redis",
+            {"address": "redis://127.0.0.1:{}"},
+            "redis",
+            "'address' or 'cluster.addresses'",
+        ),
+    ],
+    ids=["mqtt", "nats", "redis"],
+)
+def test_a_server_that_is_away_is_called_by_its_address(connector, options, said, hint):
+    (option, address), *_ = options.items()
+    given = {"redis": {"target": "string", "target.key_prefix": ""}}
+    target = {"mqtt": {"topic": "a"}, "nats": {"subject": "a"}, **given}[connector]
+    address = address.format(free_port())
+    spec = declared(connector, "sink", **{option: address}, **target).spec.resolved()
+    with pytest.raises(Unreached) as away:
+        CONNECTORS.get(connector).reach(spec, lambda: None)
+    began = f"the table 't' cannot reach {said} at {address}: "
+    assert away.value.message.startswith(began)
+    assert away.value.hint == f"start it, or look at {hint}"

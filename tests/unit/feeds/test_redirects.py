@@ -71,3 +71,31 @@ def test_headers_that_stayed_behind_do_not_come_back():
     with httpx.Client(transport=httpx.MockTransport(answer)) as client:
         send(client, endpoint).close()
     assert [r.headers.get("X-Key") for r in requests] == ["a", None, None]
+
+
+@pytest.mark.parametrize("code", [401, 403])
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        (
+            "https://user:klmno@other.host:444/x?key=klmno",
+            "redirects to https://other.host:444, which refuses the request (",
+        ),
+        ("/x?key=klmno", "https://host/ refuses the request ("),
+    ],
+)
+def test_who_refuses_behind_a_redirect_is_told(code, to, said):
+    def answer(request):
+        if request.url.path == "/":
+            return httpx.Response(302, headers={"Location": to})
+        return httpx.Response(code)
+
+    endpoint = Endpoint("", "https://host/", "https://host/", (("X-Key", "a"),))
+    with (
+        httpx.Client(transport=httpx.MockTransport(answer)) as client,
+        pytest.raises(RunProblem) as refused,
+    ):
+        send(client, endpoint)
+    assert f"{said}{code} " in refused.value.message
+    assert ("headers are sent to no other" in refused.value.hint) == (to[0] != "/")
+    assert "klmno" not in str(refused.value)

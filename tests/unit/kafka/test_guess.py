@@ -35,6 +35,10 @@ def columns(*documents: Any) -> list[str]:
         ([b"hello", "straße".encode()], "raw_string"),
         ([b"hello", b"\xff\xfe"], "raw_bytes"),
         ([b"hel\0lo"], "raw_bytes"),
+        # A message of Protobuf that is UTF-8 by chance.
+        ([b"\x08\x01\x12\x03abc"], "raw_bytes"),
+        ([b"\x08\x01", "\x80".encode()], "raw_bytes"),
+        ([b"a\tb\r\n", b"\x1b[31mred\x1b[0m"], "raw_string"),
         ([None, None], "raw_bytes"),
         ([], "raw_bytes"),
         ([b"[" * 100_000], "raw_string"),

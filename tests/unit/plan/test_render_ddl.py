@@ -68,3 +68,17 @@ def test_options_of_the_format_are_written_and_no_others():
     for name in ("json.confluent_schema_registry", "json.decimal_encoding", "bad_data"):
         assert again.spec.options[name] == table.spec.options[name]
     assert again.spec.primary_key == ("id",)
+
+
+def test_options_that_say_what_holds_anyway_are_not_written():
+    options = "'json.confluent_schema_registry' = 'false', bad_data = 'fail'"
+    plain, told = (
+        tape_table_like(
+            declared(f"CREATE TABLE t (id INT) WITH ({KAFKA} 'json'{o})"), "x"
+        )
+        for o in ("", f", {options}")
+    )
+    assert plain == told
+    assert "json." not in told
+    assert "bad_data" not in told
+    assert "format = 'json'" in told

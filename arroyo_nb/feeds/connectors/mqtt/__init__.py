@@ -19,6 +19,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.mqtt._client import Broker, check_tls, split_url
+from arroyo_nb.feeds.message_server import variable_problems
 from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.recorder import FeedConnector
 from arroyo_nb.feeds.table_options import message_problems
@@ -255,13 +256,8 @@ def topic_problem(topic: str, direction: Direction) -> CatalogProblem | None:
 def _broker(spec: TableSpec) -> Broker:
     """The broker of a table that a run uses."""
     require_package(spec.name, "paho-mqtt", "paho.mqtt.client")
-    try:
+    with variable_problems(spec.name):
         return Broker.of(spec)
-    except CatalogProblem as problem:  # of a URL that is a variable's value
-        raise RunProblem(
-            f"the table '{spec.name}' cannot be used: {problem.message}",
-            hint=problem.hint,
-        ) from None
 
 
 CONNECTOR = Mqtt()

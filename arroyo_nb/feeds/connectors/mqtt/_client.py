@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
+from arroyo_nb.feeds.message_server import MessageServer
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
@@ -61,15 +62,13 @@ _TAKEN_OVER = 142
 
 
 @dataclass(frozen=True)
-class Broker:
+class Broker(MessageServer):
     """A broker, and who a client is to it.
 
     Parameters
     ----------
-    table
-        The table that is read or written, for errors.
-    shown
-        What errors call the broker.
+    table, shown
+        As of :class:`~arroyo_nb.feeds.message_server.MessageServer`.
     host, port, tls
         Where it is, and whether the connection is encrypted.
     username, password
@@ -82,8 +81,9 @@ class Broker:
         The largest message; None: there is no limit.
     """
 
-    table: str
-    shown: str
+    kind = "the MQTT broker"
+    address_options = "the option 'url'"
+
     host: str
     port: int
     tls: bool
@@ -121,27 +121,9 @@ class Broker:
             max_packet_bytes=None if limit is None else int(str(limit)),
         )
 
-    @property
-    def name(self) -> str:
-        """What errors call it."""
-        return f"the MQTT broker at {self.shown}"
-
     def client_id(self) -> str:
         """A new name of a client."""
         return f"{self.prefix}-{secrets.token_hex(8)}"
-
-    def away(self, why: str) -> Unreached:
-        """The error for a broker that does not answer."""
-        return Unreached(
-            f"the table '{self.table}' cannot reach {self.name}: {why}",
-            hint="start it, or look at the option 'url'",
-        )
-
-    def refusal(self, what: str, why: str, hint: str | None = None) -> RunProblem:
-        """The error for a broker that answers, and refuses."""
-        return RunProblem(
-            f"{self.name} {what} the table '{self.table}': {why}", hint=hint
-        )
 
     def problem(self, reason: ReasonCode) -> RunProblem:
         """The error for a connection that the broker refuses or ends."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.feeds import PeekedFeed
 from arroyo_nb.feeds.broker_url import peeked_spec, split_broker_url
 from arroyo_nb.feeds.connectors.nats._client import Servers, addresses
+from arroyo_nb.feeds.message_server import variable_problems
 from arroyo_nb.feeds.packages import require_package
 from arroyo_nb.feeds.recorder import FeedConnector
 from arroyo_nb.feeds.table_options import message_problems
@@ -211,17 +212,45 @@ class Nats(ConnectorBase, FeedConnector):
         return SubjectFeed(servers, str(spec.options["subject"]))
 
     def peek(self, url: str, options: Mapping[str, str]) -> PeekedFeed | None:
-        """What a URL gives: a server's, and behind it the subject.
+        """What a URL gives: a server's, and behind it the subject; or nothing, where
+        the options say which stream.
 
         Raises
         ------
         RunProblem
-            When it names no subject, or as of :meth:`feed`.
+            When it says neither of the two or both, or as of :meth:`feed`.
         """
-        address, subject = split_broker_url(url, "subject", "nats://host:port/subject")
+        from arroyo_nb.feeds.connectors.nats._peek import (
+            StreamPeekFeed,
+            streams_keeping,
+        )
+
+        if stream := options.get("stream"):
+            address = _whole_stream(url, stream)
+            servers = _servers(peeked_spec(self.info, {"servers": address}, options))
+            declared = {"servers": address, "stream": stream}
+            return PeekedFeed(
+                StreamPeekFeed(servers, stream),
+                {"connector": self.info.name, **declared},
+                name=stream,
+            )
+        address, subject = split_broker_url(
+            url,
+            "subject",
+            "nats://host:port/subject, or nats://host:port --stream name",
+        )
         found = {"servers": address, "subject": subject}
-        feed = self.feed(peeked_spec(self.info, found, options))
-        return PeekedFeed(feed, {"connector": self.info.name, **found})
+        spec = peeked_spec(self.info, found, options)
+
+        def explain_silence() -> str:
+            names = streams_keeping(_servers(spec), subject)
+            return _look_into_streams(address, subject, names)
+
+        return PeekedFeed(
+            self.feed(spec),
+            {"connector": self.info.name, **found},
+            explain_silence=explain_silence,
+        )
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
         """Publishes rows.
@@ -269,18 +298,41 @@ def _target_problems(
         yield "subject", CatalogProblem(message)
 
 
+def _whole_stream(url: str, stream: str) -> str:
+    """The address of the server whose stream is looked into."""
+    scheme, _, behind = url.partition("://")
+    host, _, subject = behind.partition("/")
+    if subject:
+        raise RunProblem(
+            "a look reads the stream as a whole, and the URL has a subject",
+            hint=f"write {_command('nats://host:port', stream)}",
+        )
+    return f"{scheme}://{host}"
+
+
+def _command(address: str, stream: str) -> str:
+    # A reference to a variable has spaces.
+    written = f'"{address}"' if " " in address else address
+    return f"%arroyo peek {written} --stream {stream}"
+
+
+def _look_into_streams(address: str, subject: str, names: Sequence[str]) -> str:
+    """What to write where a subject is silent, and streams keep its messages."""
+    if not names:
+        return ""
+    listed = " and ".join(f"'{name}'" for name in names)
+    kept = f"streams {listed} keep" if len(names) > 1 else f"stream {listed} keeps"
+    written = " or ".join(_command(address, name) for name in names)
+    return f"the {kept} messages of '{subject}', to be read with {written}"
+
+
 def _servers(spec: TableSpec) -> Servers:
     """The servers of a table that a run uses."""
     require_package(spec.name, "nats-py", "nats")
     if spec.options.get("auth.type") == "jwt":
         require_package(spec.name, "nkeys", why="'auth.type' is 'jwt'")
-    try:
+    with variable_problems(spec.name):
         return Servers.of(spec)
-    except CatalogProblem as problem:  # of an address that is a variable's value
-        raise RunProblem(
-            f"the table '{spec.name}' cannot be used: {problem.message}",
-            hint=problem.hint,
-        ) from None
 
 
 def _connect(spec: TableSpec) -> Callable[[], Publisher]:

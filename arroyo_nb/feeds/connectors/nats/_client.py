@@ -21,6 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
+from arroyo_nb.feeds.message_server import MessageServer
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors import TableSpec
@@ -49,15 +50,13 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Servers:
+class Servers(MessageServer):
     """The servers of a table, and who a client is to them.
 
     Parameters
     ----------
-    table
-        The table that is read or written, for errors.
-    shown
-        What errors call the servers.
+    table, shown
+        As of :class:`~arroyo_nb.feeds.message_server.MessageServer`.
     addresses
         URLs; the first one that answers is used.
     username, password
@@ -66,8 +65,9 @@ class Servers:
         Of a login by JWT; None: there is none.
     """
 
-    table: str
-    shown: str
+    kind = "NATS"
+    address_options = "the option 'servers'"
+
     addresses: tuple[str, ...]
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -91,24 +91,6 @@ class Servers:
             text("auth.password", "credentials"),
             text("auth.jwt", "jwt"),
             text("auth.nkey_seed", "jwt"),
-        )
-
-    @property
-    def name(self) -> str:
-        """What errors call them."""
-        return f"NATS at {self.shown}"
-
-    def away(self, why: str) -> Unreached:
-        """The error for servers that do not answer."""
-        return Unreached(
-            f"the table '{self.table}' cannot reach {self.name}: {why}",
-            hint="start it, or look at the option 'servers'",
-        )
-
-    def refusal(self, what: str, why: str, hint: str | None = None) -> RunProblem:
-        """The error for a server that answers, and refuses."""
-        return RunProblem(
-            f"{self.name} {what} the table '{self.table}': {why}", hint=hint
         )
 
     def problem(self, problem: BaseException | None) -> RunProblem:

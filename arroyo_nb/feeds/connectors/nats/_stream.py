@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import Message
 from arroyo_nb.feeds.connectors.nats._client import NatsClient, Servers
+from arroyo_nb.feeds.connectors.nats._jetstream import JetStream
 from arroyo_nb.tape.clock import EvenClock
 from arroyo_nb.with_options import OptionValue
 
@@ -199,6 +200,7 @@ class StreamConnection:
         self._delivered = 0
         self._asked, self._asked_s = 0, 0.0
         self._client = NatsClient(servers, on_lost=self._wake, on_slow=self._lose)
+        self._jetstream = JetStream(self._client, consumer.stream)
         try:
             self._begin()
         except BaseException:
@@ -207,7 +209,7 @@ class StreamConnection:
 
     def _begin(self) -> None:
         stream = self._consumer.stream
-        found = self._ask(f"STREAM.INFO.{stream}", {})
+        found = self._jetstream.info()
         self._check_stream(found["state"], found["created"])
         retention = found["config"]["retention"]
         self._keeps_unread = keeps_unread = retention == "workqueue"
@@ -221,7 +223,7 @@ class StreamConnection:
         settings = self._consumer.beginning(self.stored, keeps_unread=keeps_unread)
         named = {**settings, "durable_name": self._name}
         self._names.add(self._name)
-        self._ask(
+        self._jetstream.ask(
             f"CONSUMER.DURABLE.CREATE.{stream}.{self._name}",
             {"stream_name": stream, "config": named},
         )
@@ -248,7 +250,7 @@ class StreamConnection:
     def _delete_former(self) -> None:
         for name in self._names - {self._name}:
             path = f"CONSUMER.DELETE.{self._consumer.stream}.{name}"
-            self._ask(path, {}, missing=True)
+            self._jetstream.ask(path, {}, missing=True)
             self._names.discard(name)
 
     async def _subscribe(self) -> None:
@@ -256,37 +258,6 @@ class StreamConnection:
         self._inbox = client.new_inbox()
         await client.subscribe(self._inbox, cb=self._put)
         await self._client.flush()
-
-    def _ask(
-        self, path: str, body: Mapping[str, Any], *, missing: bool = False
-    ) -> dict[str, Any]:
-        """Ask JetStream; ``missing``: whether what is named need not be there."""
-        from nats.errors import NoRespondersError
-
-        client = self._client.client
-        work = client.request(f"$JS.API.{path}", json.dumps(body).encode(), timeout=5)
-        try:
-            answer = self._client.call(work)
-        except Unreached as problem:
-            if isinstance(problem.__cause__, NoRespondersError):
-                raise self._servers.refusal(
-                    "cannot be read by",
-                    "JetStream is not enabled",
-                    "start nats-server with -js, or read a 'subject'",
-                ) from problem
-            raise
-        found: dict[str, Any] = json.loads(answer.data)
-        error = found.get("error")
-        if error is None or (missing and error.get("code") == 404):
-            return found
-        why = str(error.get("description", error))
-        if error.get("code") == 503:
-            raise self._servers.away(why)
-        raise self._servers.refusal(
-            f"cannot give the stream '{self._consumer.stream}' to",
-            why,
-            "look at the options 'stream' and 'consumer.*'",
-        )
 
     def receive(self, timeout_s: float) -> Sequence[Message]:
         """What has come (see :class:`arroyo_nb.feeds.Connection`)."""

@@ -78,6 +78,25 @@ def is_away(problem: Exception) -> bool:
     return isinstance(problem, away) and not isinstance(problem, refused)
 
 
+def login_hint(problem: Exception) -> str | None:
+    """What to look at when the server refuses who logs in, or what the login does;
+    None: it is another refusal."""
+    from redis import exceptions
+
+    logins = (
+        exceptions.AuthenticationError,
+        exceptions.AuthenticationWrongNumberOfArgsError,
+    )
+    if isinstance(problem, logins):
+        return "look at the options 'username' and 'password'"
+    if isinstance(problem, exceptions.NoPermissionError):
+        return (
+            "look at the option 'username', and at the commands and keys that the "
+            "login may use (ACL GETUSER)"
+        )
+    return None
+
+
 def is_busy(problem: Exception) -> bool:
     """Whether a server answers that it cannot write for now: it has no memory left, is
     a replica, or somebody else writes the same."""

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.feeds.connectors.redis._client import is_away, make_client
+from arroyo_nb.feeds.connectors.redis._client import is_away, login_hint, make_client
 
 TRIES = 6
 """How often one that refuses, or breaks off, is tried again: some three seconds in
@@ -65,7 +65,12 @@ class RedisAsker:
             client = _client(self)
             # A cluster has its keys on several servers: one MGET for each.
             many = client.mget_nonatomic if self.is_cluster else client.mget
-            values: list[bytes | None] = many(keys)
+            try:
+                values: list[bytes | None] = many(keys)
+            except BaseException:
+                # The cache forgets it, and nobody else would end its connection.
+                client.close()
+                raise
             return values
 
     @contextmanager
@@ -83,7 +88,8 @@ class RedisAsker:
             if is_away(problem):
                 start = "start it, or look at 'address' or 'cluster.addresses'"
                 raise Unreached(f"{told}: {why}", hint=start) from problem
-            raise RunProblem(f"{told}: {why}") from problem
+            hint = login_hint(problem)
+            raise RunProblem(f"{told}: {why}", hint=hint) from problem
 
 
 @cache

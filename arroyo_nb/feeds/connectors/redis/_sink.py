@@ -22,8 +22,10 @@ from arroyo_nb.feeds.connectors.redis._client import (
     addresses,
     is_away,
     is_busy,
+    login_hint,
     make_client,
 )
+from arroyo_nb.feeds.message_server import MessageServer
 from arroyo_nb.feeds.payloads import VALUE
 from arroyo_nb.sink_notes import Notes
 
@@ -131,21 +133,20 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Server:
+class Server(MessageServer):
     """A server, or a cluster of them.
 
     Parameters
     ----------
-    table
-        The table that is written, for errors.
-    shown
-        What errors call it.
+    table, shown
+        As of :class:`~arroyo_nb.feeds.message_server.MessageServer`.
     settings
         Of its client.
     """
 
-    table: str
-    shown: str
+    kind = "redis"
+    address_options = "'address' or 'cluster.addresses'"
+
     settings: Mapping[str, Any] = field(repr=False)
 
     @classmethod
@@ -163,11 +164,6 @@ class Server:
         return cls(spec.name, PASSWORD.sub("", shown), settings)
 
     @property
-    def name(self) -> str:
-        """What errors call it."""
-        return f"redis at {self.shown}"
-
-    @property
     def is_cluster(self) -> bool:
         """Whether its keys are on several servers."""
         return bool(self.settings["is_cluster"])
@@ -181,11 +177,8 @@ class Server:
                 hint="look at its memory, and whether 'address' is of the primary",
             )
         if is_away(problem):
-            return Unreached(
-                f"the table '{self.table}' cannot reach {self.name}: {why}",
-                hint="start it, or look at 'address' or 'cluster.addresses'",
-            )
-        return RunProblem(f"{self.name} refuses the table '{self.table}': {why}")
+            return self.away(why)
+        return self.refusal("refuses", why, login_hint(problem))
 
 
 class Marker:
