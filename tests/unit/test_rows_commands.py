@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -129,6 +131,31 @@ def test_completion_of_options(shell):
     with provisionalcompleter():
         found = [c.text for c in shell.Completer.completions(line, len(line))]
     assert found == ["--watermark"]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "your-own-rows.md"
+
+
+def test_the_cells_of_the_page(shell, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "orders.csv").write_text("ordered_at,n\n10:00,1\n")
+    frame = pd.DataFrame(
+        {"ordered_at": [pd.Timestamp(0)], "shipped": [pd.Timestamp(0)]}
+    )
+    shell.user_ns["frame"] = frame
+    page = PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\n(%%arroyo_rows .*?)^```", page, re.M | re.S)
+    cells = [
+        cell for block in blocks for cell in re.split(r"^(?=%%)", block, flags=re.M)
+    ]
+    told = [run(shell, cell) for cell in filter(None, cells)]
+    assert [text.split("\n")[1].split(",")[0] for text in told] == [
+        "clicks: 5 rows in 5 micro-batches",
+        "together: 4 rows in 2 micro-batches",
+        "orders: 1 row in 1 micro-batch",
+        "orders: 1 row in 1 micro-batch",
+    ]
+    assert told[0].split("\n")[1] in " ".join(page.split())
 
 
 def test_unload_takes_it_away(shell):
