@@ -349,9 +349,9 @@ class Session(TopicTasks, SessionFunctions):
             The table's; it replaces one of that name. A run of before goes on with the
             rows that it has.
         data
-            A table as text, the path of a CSV file (a :class:`~pathlib.Path`), a
-            DataFrame (pandas, pyarrow, Polars, DuckDB or Spark), or a list of mappings
-            or of typed events.
+            A table as text, the path of a CSV file (a :class:`~pathlib.Path`, or a text
+            that ends with ``.csv``), a DataFrame (pandas, pyarrow, Polars, DuckDB or
+            Spark), or a list of mappings or of typed events.
         event_time
             The column that is the event time; None: the only one of type TIMESTAMP.
             Where there is none, rows have the event time of their arrival.

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
-from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.engine.paths import user_path
+from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.kafka.emit.targets import TAPE, EmitOptions, to_table
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
@@ -76,13 +77,15 @@ class RowTable:
 
 
 def read_rows(data: Any, event_time: str | None, arrives: str) -> StreamRows:
-    """The rows of a text, of a CSV file (a Path), or of a value of Python.
+    """The rows of a text, of a CSV file, or of a value of Python.
 
     Raises
     ------
     ArroyoError
         When they cannot be read; of a text and a file with the place.
     """
+    if isinstance(data, str) and data.endswith(".csv") and "\n" not in data:
+        data = user_path(data)
     if isinstance(data, Path):
         source = ScriptText(_file_text(data), data.name)
         return rows_of_text(source, event_time, arrives, is_file=True)
@@ -131,6 +134,8 @@ def define_rows(
     ArroyoError
         When the table cannot be declared, or the tape not be written.
     """
+    if not name.strip():
+        raise CatalogProblem("the table has no name")
     place = path or work / f"{_hash(found)}.tape"
     statement = _statement(name, found, watermark_delay(watermark), place)
     after = plan(statement).catalog

@@ -200,6 +200,11 @@ def test_what_is_wrong_is_told_and_nothing_changes(session, text, options, said)
     assert session.catalog is before
 
 
+def test_a_table_has_a_name(session):
+    with pytest.raises(ArroyoError, match="the table has no name"):
+        session.rows(" ", "n\n1")
+
+
 def test_wrong_values_are_told_together(session):
     with pytest.raises(ArroyoError) as error:
         session.rows("t", "n INT|b BOOLEAN\n1|x\ny|true\n")
@@ -259,10 +264,11 @@ def test_arrivals_of_a_frame(session, moment):
 def test_a_csv_file(session, tmp_path):
     path = tmp_path / "clicks.csv"
     path.write_text('at,"n","Full Name"\n10:00,"1","Ann, A."\n', encoding="utf-8-sig")
-    session.rows("t", path)
-    assert session.head("t").to_pylist() == [
-        {"at": at(10, 0), "n": 1, "Full Name": "Ann, A."}
-    ]
+    for named in (path, str(path)):
+        made = session.rows("t", named)
+        assert [row for ((row, _),) in batches(made)] == [
+            {"at": "2026-01-01T10:00:00", "n": 1, "Full Name": "Ann, A."}
+        ]
     path.write_text("at,n\n10:00,1\n26:00,2\n")
     with pytest.raises(ArroyoError) as error:
         session.rows("t", path)
