@@ -175,6 +175,17 @@ ROWS_FLAGS = (
          "mappings or typed events; in place of the cell's rows", "FILE.csv|VARIABLE"),
     Flag("arrives", ("--arrives",), "the column that says when a row arrives; arrives "
          "if not said", "COLUMN"),
+    Flag("shuffle", ("--shuffle",), "each row arrives later by a random time below "
+         "this", "TIME"),
+    Flag("delay", ("--delay",), "the rows of one value of a column arrive later, as in "
+         "'user=bob:20s'", "COLUMN=VALUE:TIME"),
+    Flag("duplicate", ("--duplicate",), "which share of the rows arrives twice, as in "
+         "10%", "SHARE"),
+    Flag("gap", ("--gap",), "nothing arrives for so long, from the middle row on",
+         "TIME"),
+    Flag("burst", ("--burst",), "what arrives within so long arrives together", "TIME"),
+    Flag("seed", ("--seed",), "another number makes another random disorder; 0 if not "
+         "said", "N"),
     Flag("path", ("-o", "--out"), "where the tape is kept; it goes with the kernel if "
          "not said", "TAPE"),
     Flag("help", ("-h", "--help"), "show this help"),

@@ -10,6 +10,7 @@ from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.frames import gives_rows
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.row_tables.disorder import OPTIONS
 from arroyo_nb.views.listing import changes
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def define(
     session
         Its catalog gets the table.
     name, options
-        What follows the magic on its line: the table's, and keywords of
-        :meth:`Session.rows`; ``data`` is a file or a variable in place of the cell.
+        What follows the magic on its line: the table's, keywords of
+        :meth:`Session.rows` and of its disorder; ``data`` is a file or a variable in
+        place of the cell.
     cell
         The rows.
     variables
@@ -55,7 +57,9 @@ def define(
         data = _data(source, variables)
     before = session.catalog
     users = session.users(before.get(name)) if name in before else []
-    made = session.rows(name, **{**options, "data": data})
+    disorder = {key: value for key, value in options.items() if key in OPTIONS}
+    others = {key: v for key, v in options.items() if key not in (*OPTIONS, "data")}
+    made = session.rows(name, data, disorder=disorder, **others)
     if made.changes:
         say(f"redefined {made.name} ({made.changes})")
     else:

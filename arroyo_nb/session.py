@@ -338,6 +338,7 @@ class Session(TopicTasks, SessionFunctions):
         watermark: str | timedelta | None = None,
         arrives: str = "arrives",
         path: str | Path | None = None,
+        disorder: Mapping[str, Any] | None = None,
     ) -> RowTable:
         """Make a stream of a few rows: a tape, and a table that reads it.
 
@@ -365,6 +366,10 @@ class Session(TopicTasks, SessionFunctions):
             micro-batches instead.
         path
             Where the tape is kept; None: it goes with the session.
+        disorder
+            How rows come otherwise than they stand, such as ``{"shuffle": "10s"}``:
+            ``shuffle``, ``delay``, ``duplicate``, ``gap``, ``burst``, ``seed``, as the
+            options of ``%%arroyo_rows``.
 
         Raises
         ------
@@ -388,6 +393,7 @@ class Session(TopicTasks, SessionFunctions):
             name,
             read_rows(data, event_time, arrives),
             watermark=watermark,
+            disorder=disorder or {},
             catalog=self.catalog,
             plan=self.plan,
             users=self.users,

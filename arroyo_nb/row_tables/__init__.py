@@ -45,6 +45,8 @@ class StreamRows:
         The micro-batch of each, from 0 on; they never go back.
     event_time
         The column that is the event time; None: a row's arrival is.
+    are_grouped
+        Whether who wrote the rows said what the micro-batches are.
     """
 
     schema: Schema
@@ -52,6 +54,7 @@ class StreamRows:
     arrivals_us: Sequence[int]
     batches: Sequence[int]
     event_time: str | None
+    are_grouped: bool = False
 
 
 def instant_us(value: datetime) -> int:
@@ -92,6 +95,7 @@ def stream_rows(
         arrivals_us,
         _batches(arrivals_us) if batches is None else batches,
         event_time,
+        are_grouped=batches is not None,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ from arroyo_nb.file_errors import refusals
 from arroyo_nb.kafka.emit.targets import TAPE, EmitOptions, to_table
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
 from arroyo_nb.row_tables import StreamRows, watermark_delay
+from arroyo_nb.row_tables.disorder import disordered
 from arroyo_nb.row_tables.from_data import rows_of_data
 from arroyo_nb.row_tables.from_text import rows_of_text
 from arroyo_nb.schema import EPOCH, MICROSECOND
@@ -99,6 +100,7 @@ def define_rows(
     found: StreamRows,
     *,
     watermark: str | timedelta | None,
+    disorder: Mapping[str, Any],
     catalog: Catalog,
     plan: Callable[[str], Plan],
     users: Callable[[Relation], Sequence[str]],
@@ -113,6 +115,9 @@ def define_rows(
         The table's; it replaces one of that name.
     watermark
         How late rows may be; None: the delay of a table that declares none.
+    disorder
+        How the rows come otherwise than they stand, see
+        :mod:`arroyo_nb.row_tables.disorder`.
     catalog
         What there is.
     plan
@@ -136,6 +141,7 @@ def define_rows(
     """
     if not name.strip():
         raise CatalogProblem("the table has no name")
+    found = disordered(found, disorder)
     place = path or work / f"{_hash(found)}.tape"
     statement = _statement(name, found, watermark_delay(watermark), place)
     after = plan(statement).catalog

@@ -53,6 +53,24 @@ def test_rows_that_come_together_are_not_late(session):
     assert counts(run)[-1] == (at(10, 0, 10), 3, 7)
 
 
+def test_the_rows_of_a_delayed_user_are_late(session):
+    rows = "\n".join(
+        f"10:00:{n:02} | {'bob' if n % 5 == 0 else 'ann'}" for n in range(40)
+    )
+    disorder = {"delay": "user=bob:15s"}
+    session.rows("clicks", f"at|user\n{rows}", watermark="5 seconds", disorder=disorder)
+    query = (
+        "SELECT tumble(INTERVAL '5 seconds') AS w, count(*) AS n FROM clicks GROUP BY w"
+    )
+    run = session.run(query, wait=True)
+    late = run.late().to_pylist()
+    # The newest row is 14 seconds ahead: the watermark has passed their windows. When
+    # the last two come it is that of 10:00:39, not far enough ahead of them.
+    assert {row["user"] for row in late} == {"bob"}
+    assert [row["at"].second for row in late] == [0, 5, 10, 15, 20, 25]
+    assert sum(run.table()["n"].to_pylist()) == 40 - 6
+
+
 def test_each_step_is_a_row(session, eventually):
     session.rows("clicks", CLICKS, watermark="10 seconds")
     run = session.run("SELECT user, n FROM clicks", step=True)

@@ -105,6 +105,16 @@ def test_options(shell, tmp_path):
     assert (tmp_path / "t.tape").is_dir()
 
 
+def test_options_of_disorder(shell):
+    line = (
+        "%%arroyo_rows t --delay user=ann:30s --duplicate 100% --burst 30s --seed 2\n"
+    )
+    assert "t: 6 rows in 2 micro-batches" in run(shell, line + CLICKS)
+    assert "the gap 'x' is no length of time" in run(
+        shell, "%%arroyo_rows t --gap x\n" + CLICKS
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -152,6 +162,7 @@ def test_the_cells_of_the_page(shell, tmp_path, monkeypatch):
     assert [text.split("\n")[1].split(",")[0] for text in told] == [
         "clicks: 5 rows in 5 micro-batches",
         "together: 4 rows in 2 micro-batches",
+        "slow: 5 rows in 5 micro-batches",
         "orders: 1 row in 1 micro-batch",
         "orders: 1 row in 1 micro-batch",
     ]

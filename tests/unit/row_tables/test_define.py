@@ -200,6 +200,67 @@ def test_what_is_wrong_is_told_and_nothing_changes(session, text, options, said)
     assert session.catalog is before
 
 
+@pytest.mark.parametrize(
+    ("disorder", "numbers"),
+    [
+        ({}, [[1], [2], [3], [4]]),
+        ({"delay": "user=ann:1500 ms"}, [[2], [1], [4], [3]]),
+        ({"duplicate": "100%"}, [[1], [2, 1], [3, 2], [4, 3, 4]]),
+        ({"gap": timedelta(seconds=2)}, [[1], [2], [3, 4]]),
+        ({"burst": "2 s", "seed": 5}, [[1], [2, 3], [4]]),
+        ({"duplicate": 1, "burst": "10s"}, [[1], [2, 1, 3, 2, 4, 3, 4]]),
+    ],
+)
+def test_a_disorder_makes_other_batches(session, disorder, numbers):
+    text = "arrives|user|n\n"
+    text += "".join(
+        f"10:00:0{n - 1}|{'bob' if n % 2 == 0 else 'ann'}|{n}\n" for n in range(1, 5)
+    )
+    made = session.rows("t", text, disorder=disorder)
+    found = [[row["n"] for row, _ in batch] for batch in batches(made)]
+    assert found == numbers
+    assert session.rows("t", text, disorder=disorder).path == made.path
+
+
+def test_a_shuffle_is_another_for_another_seed(session):
+    text = "n\n" + "".join(f"{n}\n" for n in range(50))
+
+    def numbers(**disorder):
+        made = session.rows("t", text, disorder=disorder)
+        return [row["n"] for batch in batches(made) for row, _ in batch]
+
+    assert sorted(numbers(shuffle="20s")) == list(range(50))
+    assert numbers(shuffle="20s") == numbers(shuffle="20s", seed=0) != list(range(50))
+    assert numbers(shuffle="20s") != numbers(shuffle="20s", seed=1)
+
+
+@pytest.mark.parametrize(
+    ("disorder", "said"),
+    [
+        ({"shufle": "1s"}, "did you mean 'shuffle'?"),
+        ({"shuffle": "soon"}, "the shuffle 'soon' is no length of time"),
+        ({"gap": "1 month"}, "the gap '1 month' has months"),
+        ({"burst": timedelta(-1)}, "is negative"),
+        ({"duplicate": "110%"}, "the share of 'duplicate' is '110%'"),
+        ({"duplicate": "many"}, "the share of 'duplicate' is 'many'"),
+        ({"seed": 1.5}, "the seed '1.5' is no whole number"),
+        ({"delay": "bob:20s"}, "the delay 'bob:20s' is not COLUMN=VALUE:TIME"),
+        ({"delay": "usr=bob:20s"}, "did you mean 'user'?"),
+        ({"delay": "user=eve:20s"}, "no row has 'eve' in 'user'"),
+    ],
+)
+def test_what_is_no_disorder(session, disorder, said):
+    with pytest.raises(ArroyoError) as error:
+        session.rows("t", "user|n\nbob|1", disorder=disorder)
+    assert said in str(error.value)
+    assert "t" not in session.catalog
+
+
+def test_blank_lines_and_a_disorder_do_not_go_together(session):
+    with pytest.raises(ArroyoError, match="blank lines end micro-batches"):
+        session.rows("t", "n\n1\n\n2", disorder={"shuffle": "1s"})
+
+
 def test_a_table_has_a_name(session):
     with pytest.raises(ArroyoError, match="the table has no name"):
         session.rows(" ", "n\n1")
