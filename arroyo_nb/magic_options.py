@@ -168,6 +168,33 @@ HEAD_FLAGS = (
     Flag("rows", ("-n", "--rows"), "how many rows, 10 if not said", "N", _rows),
 )
 
+ROWS_FLAGS = (
+    Flag("watermark", ("--watermark",), "how late rows may be, such as '10 seconds'; 1 "
+         "second if not said", "TIME"),
+    Flag("event_time", ("--event-time",), "the column that is the event time; the only "
+         "TIMESTAMP if not said", "COLUMN"),
+    Flag("data", ("--from",), "a CSV file, or a variable: a DataFrame, a list of "
+         "mappings or typed events; in place of the cell's rows", "FILE.csv|VARIABLE"),
+    Flag("arrives", ("--arrives",), "the column that says when a row arrives; arrives "
+         "if not said", "COLUMN"),
+    Flag("shuffle", ("--shuffle",), "each row arrives later by a random time below "
+         "this", "TIME"),
+    Flag("delay", ("--delay",), "the rows of one value of a column arrive later, as in "
+         "'user=bob:20s'", "COLUMN=VALUE:TIME"),
+    Flag("duplicate", ("--duplicate",), "which share of the rows arrives twice, as in "
+         "10%", "SHARE"),
+    Flag("gap", ("--gap",), "nothing arrives for so long, from the middle row on",
+         "TIME"),
+    Flag("burst", ("--burst",), "what arrives within so long arrives together", "TIME"),
+    Flag("seed", ("--seed",), "another number makes another random disorder; 0 if not "
+         "said", "N"),
+    Flag("path", ("-o", "--out"), "where the tape is kept; it goes with the kernel if "
+         "not said", "TAPE"),
+    Flag("help", ("-h", "--help"), "show this help"),
+)  # fmt: skip
+
+ROWS_FLAGS_BY_NAME: Mapping[str, Flag] = _by_name(ROWS_FLAGS)
+
 ALL = "--all"
 
 
@@ -344,6 +371,26 @@ def parse_line(line: str) -> CellLine:
     return CellLine(given | _parsed(words, FLAGS_BY_NAME, 0)[1])
 
 
+def parse_rows_line(line: str) -> tuple[str, dict[str, Any]]:
+    """Parse what follows ``%%arroyo_rows`` on its line: a name and the options.
+
+    >>> parse_rows_line("clicks --watermark '10 seconds'")
+    ('clicks', {'watermark': '10 seconds'})
+
+    Raises
+    ------
+    SyntaxProblem
+        One line on the first option that is wrong, or that there is no name.
+    """
+    words, given = _parsed(split(line), ROWS_FLAGS_BY_NAME, 1, usage=_ROWS_USAGE)
+    if not words and "help" not in given:
+        raise SyntaxProblem("the table has no name", hint=_ROWS_USAGE)
+    return words[0] if words else "", given
+
+
+_ROWS_USAGE = "%%arroyo_rows NAME [OPTIONS], and the rows from the second line on"
+
+
 def _first_word_hint(word: str) -> str | None:
     """What was meant by a word in the place of an option."""
     name = word.rstrip("<").strip()
@@ -361,9 +408,10 @@ def _parsed(
     known: Mapping[str, Flag],
     most: int,
     meant: Collection[str] = (),
+    usage: str = "SQL begins on the second line",
 ) -> tuple[list[str], dict[str, Any]]:
     """The words that are none of the options, up to so many, and have none's look, or
-    a meaning of their own; and the options."""
+    a meaning of their own; and the options. ``usage`` is told of a word too many."""
     words, given, left = list[str](), dict[str, Any](), list(line)
     while left:
         name, _, glued = left.pop(0).partition("=")
@@ -371,7 +419,7 @@ def _parsed(
         if name not in known and len(words) < most and is_word:
             words.append(f"{name}={glued}" if glued else name)
             continue
-        flag = _flag(name, known)
+        flag = _flag(name, known, usage)
         if flag.value is None:
             if glued:
                 raise SyntaxProblem(f"option '{name}' takes no value")
@@ -397,11 +445,11 @@ def split(line: str) -> list[str]:
         raise SyntaxProblem(f"cannot read the options: {error}".lower()) from None
 
 
-def _flag(name: str, known: Mapping[str, Flag]) -> Flag:
+def _flag(name: str, known: Mapping[str, Flag], usage: str) -> Flag:
     if (flag := known.get(name)) is not None:
         return flag
     if not name.startswith("-"):
-        raise SyntaxProblem(f"'{name}' is not an option: SQL begins on the second line")
+        raise SyntaxProblem(f"'{name}' is not an option: {usage}")
     near = did_you_mean(name, known)
     raise SyntaxProblem(f"unknown option '{name}': {near or 'see %%arroyo --help'}")
 
@@ -432,9 +480,38 @@ def help_text() -> str:
             "",
             "defines functions that SQL may call.",
             "",
+            "    %%arroyo_rows NAME [OPTIONS]",
+            "    at | user | n",
+            "    10:00:00 | ann | 1",
+            "",
+            "makes a table of these rows, a stream to try things with; %%arroyo_rows "
+            "--help",
+            "lists its options.",
+            "",
             *_aligned(options),
             "",
             *_aligned(commands),
+        )
+    )
+
+
+def rows_help_text() -> str:
+    """The help of ``%%arroyo_rows``."""
+    options = ((f"{', '.join(f.names)} {f.value or ''}", f.doc) for f in ROWS_FLAGS)
+    return "\n".join(
+        (
+            "Make a table of the rows of a cell, which come as a stream.",
+            "",
+            "    %%arroyo_rows clicks --watermark '10 seconds'",
+            "    arrives  | at       | user | n INT",
+            "    10:00:00 | 10:00:00 | ann  | 1",
+            "    10:00:20 | 10:00:15 | bob  | 2",
+            "    10:00:21 | 09:59:30 | ann  |",
+            "",
+            "The first line names the columns, each perhaps with a type. Each row is",
+            "a micro-batch; where blank lines stand between rows, they end them.",
+            "",
+            *_aligned(options),
         )
     )
 

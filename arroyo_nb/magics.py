@@ -139,6 +139,19 @@ class ArroyoMagics(Magics):
         """
         self._shell.user_ns.update(self._udfs.define(line, cell))
 
+    @no_var_expand
+    @cell_magic("arroyo_rows")  # type: ignore[arg-type]
+    def arroyo_rows(self, line: str, cell: str) -> None:
+        """Make a table of the rows of a cell: ``%%arroyo_rows NAME``; ``--help`` lists
+        the options."""
+        name, options = flags.parse_rows_line(line)
+        if options.pop("help", False):
+            _say(flags.rows_help_text())
+            return
+        from arroyo_nb.rows_commands import define
+
+        define(self.session, name, cell, options, self._shell.user_ns, _say)
+
     def close(self) -> None:
         """Listen to the shell no more, stop all runs and the broker."""
         self._udfs.close()
@@ -621,7 +634,7 @@ def unload(shell: Any) -> None:
     if ARROW_TABLE in pages and pages.lookup_by_type(ARROW_TABLE) is _arrow_page:
         pages.pop(ARROW_TABLE)
     for kind in ("line", "cell"):
-        for name in ("arroyo", "arroyo_udf"):
+        for name in ("arroyo", "arroyo_udf", "arroyo_rows"):
             shell.magics_manager.magics[kind].pop(name, None)
     try:
         loaded.magics.close()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
     from arroyo_nb.plan.nodes import Node
     from arroyo_nb.plan.show_statements import StatementAnswer
+    from arroyo_nb.row_tables.define import RowTable
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
 
@@ -327,6 +328,79 @@ class Session(TopicTasks, SessionFunctions):
 
         keys = (key,) if isinstance(key, str) else tuple(key)
         self.catalog = self.catalog.define(lookup_table(name, frame, keys))
+
+    def rows(
+        self,
+        name: str,
+        data: Any,
+        *,
+        event_time: str | None = None,
+        watermark: str | timedelta | None = None,
+        arrives: str = "arrives",
+        path: str | Path | None = None,
+        disorder: Mapping[str, Any] | None = None,
+    ) -> RowTable:
+        """Make a stream of a few rows: a tape, and a table that reads it.
+
+        The same rows make the same micro-batches, so the same rows are late each time.
+
+        Parameters
+        ----------
+        name
+            The table's; it replaces one of that name. A run of before goes on with the
+            rows that it has.
+        data
+            A table as text, the path of a CSV file (a :class:`~pathlib.Path`, or a text
+            that ends with ``.csv``), a DataFrame (pandas, pyarrow, Polars, DuckDB or
+            Spark), or a list of mappings or of typed events.
+        event_time
+            The column that is the event time; None: the only one of type TIMESTAMP.
+            Where there is none, rows have the event time of their arrival.
+        watermark
+            How late rows may be, such as ``"10 seconds"``; None: as of a table that
+            declares none.
+        arrives
+            The column that says when a row arrives, which is no column of the table;
+            what arrives at the same moment is a micro-batch. Where there is none, rows
+            arrive as they stand, one second apart. In a text blank lines may end
+            micro-batches instead.
+        path
+            Where the tape is kept; None: it goes with the session.
+        disorder
+            How rows come otherwise than they stand, such as ``{"shuffle": "10s"}``:
+            ``shuffle``, ``delay``, ``duplicate``, ``gap``, ``burst``, ``seed``, as the
+            options of ``%%arroyo_rows``.
+
+        Raises
+        ------
+        ArroyoError
+            When a line or a value is wrong, with its place; nothing has changed then.
+
+        Examples
+        --------
+        ::
+
+            session.rows("clicks", '''
+            at       | user
+            10:00:00 | ann
+            10:00:20 | bob
+            09:59:30 | ann
+            ''', watermark="10 seconds")
+        """
+        from arroyo_nb.row_tables.define import define_rows, read_rows
+
+        self.catalog, made = define_rows(
+            name,
+            read_rows(data, event_time, arrives),
+            watermark=watermark,
+            disorder=disorder or {},
+            catalog=self.catalog,
+            plan=self.plan,
+            users=self.users,
+            work=self._runs.work_folder() / "rows" / safe_name(name),
+            path=None if path is None else user_path(path),
+        )
+        return made
 
     def head(self, table: str, rows: int = 10) -> pa.Table:
         """The first rows of a source, or of a lookup table; no run is started.

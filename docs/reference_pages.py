@@ -305,6 +305,10 @@ def _magics() -> str:
         "## %%arroyo_udf\n\n`%%arroyo_udf [python|rust]`, and the source of functions "
         "from the second line on: in Python several, each with `@udf`; in Rust one, as "
         "Arroyo takes it. See [write a function](../how-to/write-a-function.md).\n",
+        "## %%arroyo_rows\n\n`%%arroyo_rows NAME [OPTIONS]`, and rows from the second "
+        "line on: a table that plays them as a stream. See [your own "
+        "rows](../how-to/your-own-rows.md).\n\n"
+        + _table(("option", "what it does"), rows(flags.ROWS_FLAGS)),
         "## %arroyo\n",
     ]
     for command in flags.COMMANDS.values():

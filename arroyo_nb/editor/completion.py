@@ -99,6 +99,9 @@ def complete(session: Session, context: CompletionContext) -> SimpleMatcherResul
     line = lines[row][:column]
     if row == 0 and line.startswith("%%arroyo "):
         return _result(_line_word(line), _flags(line))
+    if row == 0 and line.startswith("%%arroyo_rows "):
+        options = ((name, "option") for name in flags.ROWS_FLAGS_BY_NAME)
+        return _result(_line_word(line), options)
     if re.match(r"\s*%arroyo\s", line):
         return _result(_line_word(line), _command(session, line))
     if not re.match(r"%%arroyo(?!\w)", lines[0]) or row == 0:

@@ -81,26 +81,13 @@ class EventType:
         """
         return Schema(
             tuple(
-                replace(field, type=self._declared(field.name, field.type))
+                replace(field, type=declared_type(self._place(field.name), field.type))
                 for field in self.columns
             )
         )
 
-    def _declared(self, place: str, type_: Type) -> Type:
-        if isinstance(type_, ListOf):
-            return ListOf(self._declared(place, type_.element))
-        if isinstance(type_, StructOf):
-            parts = ((f, f"{place}.{f.name}") for f in type_.fields)
-            return StructOf(
-                tuple(replace(f, type=self._declared(at, f.type)) for f, at in parts)
-            )
-        if type_ == INTERVAL:
-            raise CatalogProblem(
-                f"{self.cls.__name__}.{place} is an INTERVAL, which no table of a "
-                "connector can have",
-                hint="make it a number, such as seconds: int",
-            )
-        return _DECLARED.get(type_, type_)
+    def _place(self, attribute: str) -> str:
+        return f"{self.cls.__name__}.{attribute}"
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -264,6 +251,35 @@ class EventType:
                 f"the column '{field.name}' is {column.type}, and not "
                 f"{self.columns[field.name].type} as in {self.cls.__name__}: {error}"
             ) from None
+
+
+def declared_type(place: str, type_: Type) -> Type:
+    """The type that stands for another one in a table of a connector: a text for a date
+    and a time of day.
+
+    Parameters
+    ----------
+    place
+        What errors call the value.
+
+    Raises
+    ------
+    CatalogProblem
+        When there is none: of an INTERVAL.
+    """
+    if isinstance(type_, ListOf):
+        return ListOf(declared_type(place, type_.element))
+    if isinstance(type_, StructOf):
+        parts = ((f, f"{place}.{f.name}") for f in type_.fields)
+        return StructOf(
+            tuple(replace(f, type=declared_type(at, f.type)) for f, at in parts)
+        )
+    if type_ == INTERVAL:
+        raise CatalogProblem(
+            f"{place} is an INTERVAL, which no table of a connector can have",
+            hint="make it a number, such as seconds: int",
+        )
+    return _DECLARED.get(type_, type_)
 
 
 def _has_json(type_: Type) -> bool:

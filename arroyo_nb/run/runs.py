@@ -123,10 +123,16 @@ class Runs:
 
     def temporary_folder(self, name: str) -> Path:
         """A new state folder for a run of this name; it goes with the session."""
+        return Path(
+            tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self.work_folder())
+        )
+
+    def work_folder(self) -> Path:
+        """The folder of what goes with the session."""
         # Not in the engine's folder: a run can go on after its engine has died.
         if self.work is None:
             self.work = make_work_folder()
-        return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self.work))
+        return self.work
 
     def close(self, beside: Iterable[BackgroundTask] = ()) -> None:
         """Stop and forget all, wait for their ends together with those of other tasks

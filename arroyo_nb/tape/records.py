@@ -73,8 +73,9 @@ nobody holds more in memory."""
 
 PACKED = "zstd"
 
-EMITTED = "session.emit"
-"""What the header of a tape says that rows of a program were written to."""
+EMITTED, ROWS = "session.emit", "session.rows"
+"""What the header of a tape says that rows of a program were written to, and that of
+one which a user has written."""
 
 RECORD_BYTES = 100
 """What a record takes beside its bytes, about."""
@@ -144,8 +145,11 @@ class RecordWriter:
         Where its records are from, and what places of them begin with.
     redacted
         The fields whose values were replaced, for the header.
-    emitted
-        Whether its records come from a program, and from no topic.
+    made_by
+        What has made its records, for the header; empty: they are of a topic.
+    together_us
+        What arrives within so long of the first record of a chunk is of that chunk;
+        None: :meth:`flush` alone ends one.
 
     Raises
     ------
@@ -159,7 +163,8 @@ class RecordWriter:
         topic: str,
         *,
         redacted: Sequence[str] = (),
-        emitted: bool = False,
+        made_by: str = "",
+        together_us: int | None = TOGETHER_US,
     ) -> None:
         self.path = path
         self.records = 0
@@ -167,7 +172,8 @@ class RecordWriter:
         self.partitions: set[int] = set()
         """Of which partitions those are that are written."""
         header = Header(str(RECORDS), topic, bounded=True, redacted=(*redacted,))
-        self._header = replace(header, made_by=EMITTED) if emitted else header
+        self._header = replace(header, made_by=made_by) if made_by else header
+        self._together_us = together_us
         self._kept: list[tuple[TapeRecord, int]] = []
         self._kept_bytes = 0
         if path.exists():
@@ -219,7 +225,9 @@ class RecordWriter:
         """Write what is there, if what comes now is of another chunk."""
         # From its first record: measured from the last, a topic that never rests would
         # be one chunk.
-        if self._kept and now_us - self._kept[0][1] >= TOGETHER_US:
+        if self._together_us is None or not self._kept:
+            return
+        if now_us - self._kept[0][1] >= self._together_us:
             self._write()
 
     def flush(self) -> None:
@@ -350,6 +358,8 @@ class RecordTape:
             )
         self.topic = header.source
         self.redacted = header.redacted
+        self.made_by = header.made_by
+        """What has made it."""
         self.emitted = header.made_by == EMITTED
         """Whether its records came from a program, and from no topic."""
         self._chunks = header.chunks or 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from arroyo_nb.kafka.client import ANY_PARTITION, NOW, library, produce, producer
 from arroyo_nb.kafka.errors import ErrorSubject, problem
-from arroyo_nb.tape.records import RecordWriter, TapeRecord
+from arroyo_nb.tape.records import EMITTED, RecordWriter, TapeRecord
 
 if TYPE_CHECKING:
     from arroyo_nb.kafka.config import Access
@@ -185,7 +185,7 @@ class TapeTarget:
         self.rows = 0
 
     def __enter__(self) -> TapeTarget:
-        self._writer = RecordWriter(self._path, self._path.stem, emitted=True)
+        self._writer = RecordWriter(self._path, self._path.stem, made_by=EMITTED)
         return self
 
     def __exit__(

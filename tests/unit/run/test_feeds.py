@@ -20,7 +20,7 @@ from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.tape import speed as pace
 from arroyo_nb.tape.format import chunk_numbers, chunk_path
-from arroyo_nb.tape.records import RecordWriter, TapeRecord
+from arroyo_nb.tape.records import EMITTED, RecordWriter, TapeRecord
 
 SCRIPT = """
 CREATE TABLE ticks (
@@ -353,7 +353,7 @@ def test_a_fast_topic_keeps_its_chunks_and_fast_rows_of_a_program_do_not(
     monkeypatch.setattr("arroyo_nb.kafka.connectors.tape.AT_ONCE_RECORD_US", 10**6)
     assert tape_feed(200_000, EPOCH_TIME)._pace.whole
     shutil.rmtree(tape_feed.path)
-    assert not tape_feed(200_000, EPOCH_TIME, emitted=True)._pace.whole
+    assert not tape_feed(200_000, EPOCH_TIME, made_by=EMITTED)._pace.whole
 
 
 def test_a_tape_without_times_is_not_played_at_a_speed(tape_feed):

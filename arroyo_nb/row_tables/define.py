@@ -1,0 +1,313 @@
+"""A tape of rows, and the table that reads it.
+
+The tape is one of records of JSON, which ``connector = 'tape'`` plays; its name has a
+hash of its rows, so that a run goes on with the rows that it began with when others are
+written in their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.allowed_roots import current_roots
+from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
+from arroyo_nb.engine.paths import user_path
+from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
+from arroyo_nb.file_errors import refusals
+from arroyo_nb.kafka.emit.targets import TAPE, EmitOptions, to_table
+from arroyo_nb.plan.tables.render_ddl import written_name, written_table
+from arroyo_nb.row_tables import StreamRows, watermark_delay
+from arroyo_nb.row_tables.disorder import disordered
+from arroyo_nb.row_tables.from_data import rows_of_data
+from arroyo_nb.row_tables.from_text import rows_of_text
+from arroyo_nb.schema import EPOCH, MICROSECOND
+from arroyo_nb.source import ScriptText
+from arroyo_nb.tape.records import ROWS, RecordTape, RecordWriter, TapeRecord
+
+if TYPE_CHECKING:
+    from arroyo_nb.plan import Plan
+
+CELL = "<cell>"
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """What was made of rows.
+
+    Parameters
+    ----------
+    name
+        The table's.
+    rows, batches
+        How many rows and micro-batches the tape has.
+    span
+        The oldest and the newest event time, UTC; None: arrivals are the event times.
+    path
+        Where the tape is.
+    statement
+        The CREATE TABLE that reads it.
+    changes
+        What is different from the rows of the same columns that the table had before;
+        empty: it had others.
+    """
+
+    name: str
+    rows: int
+    batches: int
+    span: tuple[datetime, datetime] | None
+    path: Path
+    statement: str
+    changes: str
+
+    def __str__(self) -> str:
+        text = (
+            f"{_counted(self.rows, 'row')} in {_counted(self.batches, 'micro-batch')}"
+        )
+        if self.span is None:
+            return f"{text}; no TIMESTAMP column, so a row's arrival is its event time"
+        first, last = self.span
+        until = last.time() if last.date() == first.date() else last
+        return f"{text}, event time {first} to {until}"
+
+
+def read_rows(data: Any, event_time: str | None, arrives: str) -> StreamRows:
+    """The rows of a text, of a CSV file, or of a value of Python.
+
+    Raises
+    ------
+    ArroyoError
+        When they cannot be read; of a text and a file with the place.
+    """
+    if isinstance(data, str) and data.endswith(".csv") and "\n" not in data:
+        data = user_path(data)
+    if isinstance(data, Path):
+        source = ScriptText(_file_text(data), data.name)
+        return rows_of_text(source, event_time, arrives, is_file=True)
+    if isinstance(data, str):
+        return rows_of_text(ScriptText(data, CELL), event_time, arrives)
+    return rows_of_data(data, event_time, arrives)
+
+
+def define_rows(
+    name: str,
+    found: StreamRows,
+    *,
+    watermark: str | timedelta | None,
+    disorder: Mapping[str, Any],
+    catalog: Catalog,
+    plan: Callable[[str], Plan],
+    users: Callable[[Relation], Sequence[str]],
+    work: Path,
+    path: Path | None,
+) -> tuple[Catalog, RowTable]:
+    """Write the tape of some rows, and declare their table.
+
+    Parameters
+    ----------
+    name
+        The table's; it replaces one of that name.
+    watermark
+        How late rows may be; None: the delay of a table that declares none.
+    disorder
+        How the rows come otherwise than they stand, see
+        :mod:`arroyo_nb.row_tables.disorder`.
+    catalog
+        What there is.
+    plan
+        Plans a script against it.
+    users
+        The runs that read a table and have not ended.
+    work
+        Where the tape is made, in a folder of its own.
+    path
+        Where it is to be instead.
+
+    Returns
+    -------
+    Catalog, RowTable
+        The catalog with the table; nothing is different before it is returned.
+
+    Raises
+    ------
+    ArroyoError
+        When the table cannot be declared, or the tape not be written.
+    """
+    if not name.strip():
+        raise CatalogProblem("the table has no name")
+    found = disordered(found, disorder)
+    place = path or work / f"{_hash(found)}.tape"
+    statement = _statement(name, found, watermark_delay(watermark), place)
+    after = plan(statement).catalog
+    table = after.get(name)
+    assert isinstance(table, ConnectorTable), "the statement declares it"
+    records = _records(found, table)
+    old = catalog.get(name) if name in catalog else None
+    changes = _changes(old, table, found, [value for value, _ in records])
+    _write(place, name, records, found, users=() if old is None else users(old))
+    times = [row[found.event_time] for row in found.rows if found.event_time]
+    made = RowTable(
+        table.name,
+        len(found.rows),
+        len(set(found.batches)),
+        (min(times), max(times)) if times else None,
+        place,
+        statement,
+        changes,
+    )
+    return after, made
+
+
+def _file_text(path: Path) -> str:
+    current_roots().check(path, str(path))
+    with refusals("read", str(path)):
+        try:
+            # Spreadsheets begin a file with a mark of its encoding.
+            return path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise RunProblem(
+                f"'{path}' is no text in UTF-8: byte {error.start}",
+                hint="read it with pandas, and hand in the DataFrame",
+            ) from None
+
+
+def _hash(found: StreamRows) -> str:
+    parts = (str(found.schema), found.rows, found.arrivals_us, found.batches)
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def _statement(
+    name: str, found: StreamRows, delay: timedelta | None, place: Path
+) -> str:
+    columns = [
+        f"{written_name(field.name)} {field.type}" + " NOT NULL" * (not field.nullable)
+        for field in found.schema
+    ]
+    options = {"connector": TAPE, "path": str(place), "format": "json"}
+    if found.event_time is not None and delay is None:
+        options["event_time_field"] = found.event_time
+    elif found.event_time is not None:
+        at = written_name(found.event_time)
+        behind = f" - INTERVAL '{delay // MICROSECOND} microseconds'" if delay else ""
+        columns.append(f"WATERMARK FOR {at} AS {at}{behind}")
+    elif delay is not None:
+        raise RunProblem(
+            "a watermark needs an event time, and no column is a TIMESTAMP",
+            hint="write the times as 2026-01-31 10:00:00 or 10:00:00, or leave the "
+            "watermark out: the arrival is the event time then",
+        )
+    return written_table(written_name(name), columns, options)
+
+
+def _records(found: StreamRows, table: ConnectorTable) -> list[tuple[bytes, int]]:
+    """The value of each record, and when it arrives."""
+    target = to_table(table, EmitOptions(), lambda: None)
+    values = (value for value, _, _ in target.records(found.rows))
+    return list(zip(values, found.arrivals_us, strict=True))
+
+
+def _write(
+    place: Path,
+    name: str,
+    records: Sequence[tuple[bytes, int]],
+    found: StreamRows,
+    *,
+    users: Sequence[str],
+) -> None:
+    current_roots().check(place, str(place))
+    if place.exists() and _content(place) == _parts(records, found.batches):
+        return
+    _remove(place, users)
+    writer = RecordWriter(place, name, made_by=ROWS, together_us=None)
+    with writer:
+        for number, (value, arrival_us) in enumerate(records):
+            if number and found.batches[number] != found.batches[number - 1]:
+                writer.flush()
+            record = TapeRecord(0, number, arrival_us // 1000, None, value)
+            writer.append(record, arrival_us)
+        writer.finish()
+
+
+def _remove(place: Path, users: Sequence[str]) -> None:
+    """Remove the rows of before; nothing that is anything else."""
+    if not place.exists():
+        return
+    if not _is_of_rows(place):
+        raise RunProblem(
+            f"there is something else at '{place}'",
+            hint="only a tape of rows is written over: delete it, or name another",
+        )
+    if users:
+        raise RunProblem(
+            f"{', '.join(users)} still reads the rows at '{place}'",
+            hint=f"stop it: %arroyo stop {users[0]}",
+        )
+    with refusals("write", str(place)):
+        shutil.rmtree(place)
+
+
+def _is_of_rows(place: Path) -> bool:
+    try:
+        return RecordTape(place, str(place)).made_by == ROWS
+    except ArroyoError:
+        return False
+
+
+def _parts(
+    records: Sequence[tuple[bytes, int]], batches: Sequence[int]
+) -> list[list[tuple[bytes, int]]]:
+    """The records of each micro-batch."""
+    parts: dict[int, list[tuple[bytes, int]]] = {}
+    for record, batch in zip(records, batches, strict=True):
+        parts.setdefault(batch, []).append(record)
+    return [*parts.values()]
+
+
+def _content(place: Path) -> list[list[tuple[bytes, int]]]:
+    """The same of a tape; of what is none: nothing."""
+    try:
+        chunks = [chunk for _, chunk in RecordTape(place, str(place)).chunks()]
+    except ArroyoError:
+        return []
+    return [
+        [
+            (row["value"], (row["_arrival"] - EPOCH) // MICROSECOND)
+            for row in chunk.select(["value", "_arrival"]).to_pylist()
+        ]
+        for chunk in chunks
+    ]
+
+
+def _changes(
+    old: Relation | None, new: ConnectorTable, found: StreamRows, values: list[bytes]
+) -> str:
+    """What is different from the rows before, in words."""
+    if not isinstance(old, ConnectorTable) or old.connector != TAPE:
+        return ""
+    if old.schema != new.schema or old.watermark.column != new.watermark.column:
+        return ""
+    before = _content(Path(str(old.spec.options["path"])))
+    if not before:
+        return ""
+    records = Counter(value for part in before for value, _ in part)
+    added = (Counter(values) - records).total()
+    removed = (records - Counter(values)).total()
+    said = [f"{_counted(added, 'row')} added"] if added else []
+    said += [f"{_counted(removed, 'row')} removed"] if removed else []
+    now = _parts(list(zip(values, found.arrivals_us, strict=True)), found.batches)
+    if not said and now != before:
+        said.append("the same rows, which arrive otherwise")
+    if old.watermark != new.watermark:
+        said.append("another watermark")
+    return ", ".join(said)
+
+
+def _counted(number: int, word: str) -> str:
+    plural = "es" if word.endswith("ch") else "s"
+    return f"{number:,} {word}{plural if number != 1 else ''}"

@@ -1,0 +1,150 @@
+"""Rows of a DataFrame, or of a list of mappings or typed events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, time
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import CatalogProblem, DataProblem
+from arroyo_nb.events.definition import declared_type, event_type, is_event_class
+from arroyo_nb.frames import gives_rows, rows_of, typed_rows
+from arroyo_nb.row_tables import (
+    FIXED_DAY,
+    StreamRows,
+    event_time_column,
+    instant_us,
+    stream_rows,
+    with_event_time,
+)
+from arroyo_nb.row_tables.values import time_of
+from arroyo_nb.schema import Schema, arrow_schema, check_visible
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def rows_of_data(data: Any, event_time: str | None, arrives: str) -> StreamRows:
+    """The rows of a value of Python.
+
+    Parameters
+    ----------
+    data
+        A DataFrame (pandas, pyarrow, Polars, DuckDB, Spark), or a list of mappings or
+        of typed events (:mod:`arroyo_nb.events`).
+    event_time
+        The column that is the event time; None: the only TIMESTAMP.
+    arrives
+        The column that says when a row arrives; no column of the table. It may be
+        missing.
+
+    Raises
+    ------
+    ArroyoError
+        When it is none of them, or has a column or a value that a table cannot have.
+    """
+    columns, rows = _read(data)
+    if not rows:
+        raise CatalogProblem("there are no rows", hint="hand in at least one")
+    for name in columns.names:
+        check_visible(name)
+    arrivals = None
+    if arrives in columns:
+        arrivals = [_arrival_us(row[arrives], arrives, n) for n, row in enumerate(rows)]
+        columns = Schema(tuple(field for field in columns if field.name != arrives))
+        rows = [{name: row[name] for name in columns.names} for row in rows]
+    if not len(columns):
+        raise CatalogProblem(f"there is no column but '{arrives}'")
+    at = event_time_column(columns, event_time)
+    schema = with_event_time(columns, at)
+    for field in schema:
+        if not field.nullable:
+            missing = next(
+                (n for n, r in enumerate(rows) if r[field.name] is None), None
+            )
+            if missing is not None:
+                raise _missing(field.name, missing)
+    return stream_rows(schema, rows, at, arrivals)
+
+
+def _read(data: Any) -> tuple[Schema, list[dict[str, Any]]]:
+    """Columns that a table can have, and the rows."""
+    if gives_rows(data):
+        return _of_arrow(rows_of(data))
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise CatalogProblem(
+            f"a {type(data).__name__} has no rows",
+            hint="hand in a DataFrame, or a list of mappings or typed events",
+        )
+    found = list(data)
+    classes = {type(row) for row in found}
+    if len(classes) == 1 and is_event_class(cls := classes.pop()):
+        events = event_type(cls)
+        return events.declared, events.mappings(found)
+    return _of_arrow(_of_mappings(found))
+
+
+def _of_mappings(rows: Sequence[Any]) -> pa.Table:
+    import pyarrow as pa
+
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise CatalogProblem(
+                f"row {number} is a {type(row).__name__}",
+                hint="a row is a mapping, {'user': 'ann', 'n': 1}, and rows of typed "
+                "events are all of one class",
+            )
+    # Of the first row alone Arrow would take the columns.
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {}
+    for name in names:
+        try:
+            columns[str(name)] = pa.array([row.get(name) for row in rows])
+        except (pa.ArrowException, OverflowError) as error:
+            raise CatalogProblem(
+                f"the values of '{name}' are not of one type: {error}",
+                hint="convert them, or leave the column out",
+            ) from None
+    return pa.table(columns)
+
+
+def _of_arrow(found: pa.Table) -> tuple[Schema, list[dict[str, Any]]]:
+    rows, schema = typed_rows(found)
+    declared = Schema(
+        tuple(
+            replace(field, type=declared_type(f"the column '{field.name}'", field.type))
+            for field in schema
+        )
+    )
+    made: list[dict[str, Any]] = rows.cast(arrow_schema(declared)).to_pylist()
+    return declared, made
+
+
+def _arrival_us(value: Any, name: str, number: int) -> int:
+    if value is None:
+        raise _missing(name, number)
+    if isinstance(value, time):
+        value = datetime.combine(FIXED_DAY, value)
+    if isinstance(value, str):
+        try:
+            value = time_of(value)
+        except ValueError as error:
+            raise DataProblem(
+                f"'{name}' of row {number + 1} is '{value}', and no time",
+                hint=str(error),
+            ) from None
+    if not isinstance(value, datetime):
+        raise CatalogProblem(
+            f"'{name}' has a {type(value).__name__}, and is the time of arrival",
+            hint="make it a datetime, or call another column the arrival: "
+            "arrives='...'",
+        )
+    return instant_us(value)
+
+
+def _missing(name: str, number: int) -> DataProblem:
+    return DataProblem(
+        f"'{name}' is NULL in row {number + 1}",
+        hint="each row has one: the column is the event time, the arrival, or NOT NULL",
+    )

@@ -1,0 +1,277 @@
+"""Rows of a table that is written as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem, raise_all
+from arroyo_nb.plan.expressions.scope import ErrorCollector
+from arroyo_nb.plan.tables.columns import Declared, declared_columns
+from arroyo_nb.plan.tables.render_ddl import written_name
+from arroyo_nb.row_tables import (
+    StreamRows,
+    event_time_column,
+    instant_us,
+    stream_rows,
+    with_event_time,
+)
+from arroyo_nb.row_tables.grid import MOST_PROBLEMS, Cell, Grid, read_grid
+from arroyo_nb.row_tables.values import (
+    inferred_type,
+    looks_like_time,
+    reader,
+    time_of,
+    unreadable,
+)
+from arroyo_nb.schema import Field, Schema, Timestamp, Type, check_visible
+from arroyo_nb.source import ScriptText, Span
+from arroyo_nb.sql.parse import parse_all
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of a grid: its number, its declaration, and whether its type was
+    written."""
+
+    number: int
+    field: Field
+    is_typed: bool
+
+
+def rows_of_text(
+    source: ScriptText, event_time: str | None, arrives: str, *, is_file: bool = False
+) -> StreamRows:
+    """The rows of a text.
+
+    Parameters
+    ----------
+    source
+        A header and a line for each row, see :mod:`arroyo_nb.row_tables.grid`.
+    event_time
+        The column that is the event time; None: the only TIMESTAMP.
+    arrives
+        The column that says when a row arrives; no column of the table. It may be
+        missing.
+    is_file
+        Whether it is CSV, whose header names columns and no types: their names may have
+        blanks.
+
+    Raises
+    ------
+    ArroyoError
+        With the place of each wrong line, or else of each wrong value.
+    """
+    grid = read_grid(source, is_csv=True if is_file else None)
+    problems: list[ArroyoError] = []
+    try:
+        arrival, columns = _columns(grid, arrives, source, is_file=is_file)
+        found = Schema(tuple(column.field for column in columns))
+        _check_inferred_time(grid, columns, event_time)
+        at = event_time_column(found, event_time)
+    except ArroyoError as problem:
+        raise problem.at(source) from None
+    schema = with_event_time(found, at)
+    if not grid.rows:
+        raise SyntaxProblem(
+            "there is a header, and no row below it",
+            span=Span(grid.header[0].span.start, grid.header[-1].span.end),
+            hint="write a line for each row",
+        ).at(source)
+    values = [
+        _values(grid, column.number, schema[column.field.name], problems)
+        for column in columns
+    ]
+    arrivals = None if arrival is None else _arrivals(grid, arrival, problems)
+    raise_all(problem.at(source) for problem in problems[:MOST_PROBLEMS])
+    rows = [
+        dict(zip(schema.names, row, strict=True)) for row in zip(*values, strict=True)
+    ]
+    groups = [row.group for row in grid.rows] if grid.is_grouped else None
+    return stream_rows(schema, rows, at, arrivals, groups)
+
+
+def _columns(
+    grid: Grid, arrives: str, source: ScriptText, *, is_file: bool
+) -> tuple[int | None, list[_Column]]:
+    """The number of the arrival's column, and the others."""
+    arrival: int | None = None
+    columns: list[_Column] = []
+    seen: set[str] = set()
+    for number, cell in enumerate(grid.header):
+        name, type_text, type_at = _name_and_type(cell, source, is_file=is_file)
+        if name.lower() in seen:
+            raise CatalogProblem(
+                f"there are two columns '{name}'",
+                span=cell.span,
+                hint="give one of them another name",
+            )
+        seen.add(name.lower())
+        if name == arrives:
+            arrival = number
+            continue
+        check_visible(name, cell.span)
+        if type_text:
+            field = _typed_field(name, type_text, type_at)
+            if reader(field.type) is None:
+                problem = unreadable(field.type, name)
+                problem.span = cell.span
+                raise problem
+        else:
+            cells = (row.cells[number] for row in grid.rows)
+            field = Field(name, inferred_type(cells, is_csv=grid.is_csv))
+        columns.append(_Column(number, field, bool(type_text)))
+    if not columns:
+        raise CatalogProblem(
+            f"there is no column but '{arrives}'",
+            span=grid.header[0].span,
+            hint="name the columns of the table beside it: arrives | at | user",
+        )
+    return arrival, columns
+
+
+def _name_and_type(
+    cell: Cell, source: ScriptText, *, is_file: bool
+) -> tuple[str, str, int]:
+    """The name of a column, the text of its type, and where that stands; the text is
+    empty where it has none."""
+    written = source.text[cell.span.start : cell.span.end]
+    if not cell.text:
+        raise SyntaxProblem(
+            "a column of the header has no name",
+            span=cell.span,
+            hint="name it, or remove the separator",
+        )
+    if written.startswith('"'):
+        # The quotes of a header are closed, an inner one is written twice.
+        end = 1
+        while written[end] != '"' or written[end + 1 : end + 2] == '"':
+            end += 2 if written[end] == '"' else 1
+        name, rest = written[1:end].replace('""', '"'), written[end + 1 :]
+    elif is_file:
+        name, rest = written, ""
+    else:
+        name = written.split()[0]
+        rest = written[len(name) :]
+    return name, rest.strip(), cell.span.end - len(rest.lstrip())
+
+
+def _typed_field(name: str, type_text: str, at: int) -> Field:
+    """The column of a type, perhaps with NOT NULL behind it."""
+    before = f"CREATE TABLE t ({written_name(name)} "
+    text = f"{before}{type_text}\n) WITH (connector = 'tape')"
+    shift = at - len(before)
+
+    def placed(problem: ArroyoError) -> ArroyoError:
+        span = problem.span or Span(len(before), len(before) + len(type_text))
+        last = at + len(type_text)
+        start = min(max(span.start + shift, at), last - 1)
+        problem.span = Span(start, max(start + 1, min(span.end + shift, last)))
+        return problem
+
+    found = ErrorCollector()
+    declared: Declared | None = None
+    try:
+        parsed = parse_all(ScriptText(text))
+        if not parsed.problems and len(parsed.statements) == 1:
+            entries = parsed.statements[0].expression.this.expressions
+            declared = declared_columns(entries, "a table of rows", found)
+    except SyntaxProblem:
+        # Its words are about a statement that nobody has written.
+        declared = None
+    if found:
+        raise placed(next(iter(found)))
+    if declared is None or len(declared.physical) != 1 or declared.primary_key:
+        raise CatalogProblem(
+            f"'{type_text}' is not a type alone",
+            span=Span(at, at + len(type_text)),
+            hint="write a name and a type, and perhaps NOT NULL: n INT NOT NULL; quote "
+            'a name with blanks: "my n" INT',
+        )
+    (field,) = declared.physical
+    return Field(name, field.type, field.nullable)
+
+
+def _check_inferred_time(
+    grid: Grid, columns: Sequence[_Column], event_time: str | None
+) -> None:
+    """Say which cell is no time, where the event time is a column without a type."""
+    column = next((c for c in columns if c.field.name == event_time), None)
+    if column is None or column.is_typed or isinstance(column.field.type, Timestamp):
+        return
+    cells = [row.cells[column.number] for row in grid.rows]
+    wrong = next(
+        (c for c in cells if not c.is_null and not looks_like_time(c.text)), None
+    )
+    if wrong is not None:
+        raise _wrong_value(
+            wrong, column.field.name, Timestamp(), _failure(time_of, wrong)
+        )
+
+
+def _values(
+    grid: Grid, number: int, field: Field, problems: list[ArroyoError]
+) -> list[object]:
+    """The values of a column; what is wrong with one is collected."""
+    read = reader(field.type)
+    assert read is not None, "the header was checked"
+    values: list[object] = []
+    for row in grid.rows:
+        cell = row.cells[number]
+        if cell.is_null:
+            values.append(None)
+            if not field.nullable:
+                problems.append(_missing(cell, field.name))
+            continue
+        try:
+            values.append(read(cell.text))
+        except ValueError as error:
+            problems.append(_wrong_value(cell, field.name, field.type, str(error)))
+    return values
+
+
+def _arrivals(grid: Grid, number: int, problems: list[ArroyoError]) -> list[int]:
+    name = grid.header[number].text
+    field = Field(name, Timestamp(), nullable=False)
+    before = len(problems)
+    values = _values(grid, number, field, problems)
+    if len(problems) > before:
+        return []
+    found = [instant_us(value) for value in values if isinstance(value, datetime)]
+    if grid.is_grouped:
+        problems += (
+            CatalogProblem(
+                "the row arrives before the one above it",
+                span=grid.rows[line].cells[number].span,
+                hint="blank lines end micro-batches, so rows stand in the order in "
+                "which they arrive: move it up, or remove the blank lines",
+            )
+            for line in range(1, len(found))
+            if found[line] < found[line - 1]
+        )
+    return found
+
+
+def _failure(read: Callable[[str], object], cell: Cell) -> str:
+    try:
+        read(cell.text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _missing(cell: Cell, name: str) -> ArroyoError:
+    return CatalogProblem(
+        f"a value of '{name}' is missing",
+        span=cell.span,
+        hint="each row has one: the column is the event time, the arrival, or NOT NULL",
+    )
+
+
+def _wrong_value(cell: Cell, name: str, type_: Type, hint: str) -> ArroyoError:
+    return CatalogProblem(
+        f"'{cell.text}' is not a value of '{name}', which is {type_}",
+        span=cell.span,
+        hint=hint or None,
+    )

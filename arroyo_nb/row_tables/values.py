@@ -1,0 +1,187 @@
+"""The types of cells, and their values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from decimal import Decimal as Number10
+from decimal import localcontext
+
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.row_tables import FIXED_DAY
+from arroyo_nb.row_tables.grid import Cell
+from arroyo_nb.schema import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    JSON,
+    TEXT,
+    Decimal,
+    Primitive,
+    Timestamp,
+    Type,
+)
+
+_INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_CLOCK = r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?"
+_TIME_OF_DAY = re.compile(rf"{_CLOCK}\Z", re.ASCII)
+_TIME = re.compile(
+    rf"({_CLOCK}|\d{{4}}-\d\d-\d\d([T ]{_CLOCK} ?(Z|[+-]\d\d(:?\d\d)?)?)?)\Z",
+    re.ASCII,
+)
+_TRUTH = {"true": True, "false": False}
+
+_BITS = {"INT": 32, "BIGINT": 64}
+
+
+def inferred_type(cells: Iterable[Cell], *, is_csv: bool) -> Type:
+    """The type that fits all cells of a column which names none.
+
+    What looks like a time is one, also where there is no such time: that is an error
+    with its place then, and the column does not become TEXT by a slip. In CSV quotes
+    say nothing about the type; between bars a quoted cell is a text.
+    """
+    present = [cell for cell in cells if not cell.is_null]
+    if not present or any(cell.is_quoted and not is_csv for cell in present):
+        return TEXT
+    for type_, fits in _INFERRED:
+        if all(fits(cell.text) for cell in present):
+            return type_
+    return TEXT
+
+
+def looks_like_time(text: str) -> bool:
+    """Whether a text has the form of a time, with a day or without."""
+    return _TIME.match(text) is not None
+
+
+def _is_bigint(text: str) -> bool:
+    return _INTEGER.match(text) is not None and -(2**63) <= int(text) < 2**63
+
+
+def _is_double(text: str) -> bool:
+    # A whole number that is too large for BIGINT would lose digits.
+    is_whole = _INTEGER.match(text) is not None
+    return _NUMBER.match(text) is not None and (not is_whole or _is_bigint(text))
+
+
+def _is_boolean(text: str) -> bool:
+    return text.lower() in _TRUTH
+
+
+_INFERRED: tuple[tuple[Type, Callable[[str], bool]], ...] = (
+    (BIGINT, _is_bigint),
+    (DOUBLE, _is_double),
+    (BOOLEAN, _is_boolean),
+    (Timestamp(), looks_like_time),
+)
+
+
+def reader(type_: Type) -> Callable[[str], object] | None:
+    """What makes the values of a type from the texts of cells: it raises ValueError
+    where it cannot, whose text says what the type takes. None: a cell cannot hold such
+    a value."""
+    match type_:
+        case Timestamp():
+            return time_of
+        case Decimal(precision, scale):
+            return lambda text: _decimal(text, precision, scale)
+        case Primitive("TEXT"):
+            return str
+        case Primitive("BOOLEAN"):
+            return _boolean
+        case Primitive("FLOAT" | "DOUBLE"):
+            return _float
+        case Primitive("JSON"):
+            return _json
+        case Primitive(name) if name.removesuffix(" UNSIGNED") in _BITS:
+            bits = _BITS[name.removesuffix(" UNSIGNED")]
+            is_signed = not name.endswith("UNSIGNED")
+            first = -(2 ** (bits - 1)) if is_signed else 0
+            last = 2 ** (bits - is_signed) - 1
+            return lambda text: _integer(text, first, last)
+        case _:
+            return None
+
+
+def unreadable(type_: Type, name: str) -> CatalogProblem:
+    """That no cell can hold values of a type."""
+    return CatalogProblem(
+        f"the column '{name}' is {type_}, which no cell can hold",
+        hint=f"declare it {JSON} and write JSON, or hand in a DataFrame with --from",
+    )
+
+
+def time_of(text: str) -> datetime:
+    """A time of a cell, UTC without a zone; one without a day is of :data:`FIXED_DAY`.
+
+    >>> time_of("9:59:30")
+    datetime.datetime(2026, 1, 1, 9, 59, 30)
+    >>> time_of("2013-02-08T10:00:00+01:00")
+    datetime.datetime(2013, 2, 8, 9, 0)
+
+    Raises
+    ------
+    ValueError
+        When it is none.
+    """
+    wanted = f"write 2026-01-31 10:00:00, or 10:00:00, which is of {FIXED_DAY}"
+    if not looks_like_time(text):
+        raise ValueError(wanted)
+    if _TIME_OF_DAY.match(text):
+        hour, _, rest = text.partition(":")
+        text = f"{FIXED_DAY}T{hour.zfill(2)}:{rest}"
+    day, clock = text[:10], text[11:].replace(" ", "")
+    if clock[1:2] == ":":
+        clock = f"0{clock}"
+    try:
+        found = datetime.fromisoformat(f"{day}T{clock}" if clock else day)
+        if found.tzinfo is not None:
+            found = found.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise ValueError(f"there is no such time; {wanted}") from None
+    return found
+
+
+def _integer(text: str, first: int, last: int) -> int:
+    if _INTEGER.match(text) is None or not first <= int(text) <= last:
+        raise ValueError(f"write a whole number from {first} to {last}")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    if _NUMBER.match(text) is None or abs(float(text)) == float("inf"):
+        raise ValueError("write a number such as 1.5 or 2e-3")
+    return float(text)
+
+
+def _decimal(text: str, precision: int, scale: int) -> Number10:
+    whole = precision - scale
+    wanted = (
+        f"write a number of at most {whole} digits before the point, {scale} behind"
+    )
+    if _NUMBER.match(text) is None:
+        raise ValueError(wanted)
+    with localcontext(prec=100):
+        number = Number10(text)
+        if abs(number) >= Number10(10) ** whole or number != round(number, scale):
+            raise ValueError(wanted)
+        return round(number, scale)
+
+
+def _boolean(text: str) -> bool:
+    try:
+        return _TRUTH[text.lower()]
+    except KeyError:
+        raise ValueError("write true or false") from None
+
+
+def _json(text: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"it is no JSON: {error}") from None
+    return text
