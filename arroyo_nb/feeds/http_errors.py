@@ -106,9 +106,7 @@ def answer_problem(
             "'Authorization: Bearer {{ TOKEN }}', or what the server asks for",
         )
     if code in _MISSING:
-        return endpoint.refused(
-            f"has nothing there ({status})", hint="check 'endpoint'"
-        )
+        return endpoint.refused(f"has nothing there ({status})", hint="check the URL")
     said = endpoint.clean(body[:_EXCERPT_BYTES].decode("utf-8", "replace"))
     return endpoint.refused(f"answers {status}" + (f": {said}" if said else ""))
 
@@ -165,7 +163,7 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
             return endpoint.unreached("took too long to answer")
         case httpx.NetworkError() | httpx.ProxyError() | OSError():
             why = f"cannot be reached: {reason(problem)}"
-            return endpoint.unreached(why, "start it, or check 'endpoint'")
+            return endpoint.unreached(why, "start it, or check the URL")
         case httpx.RemoteProtocolError() if _was_cut(problem):
             return endpoint.unreached("has closed the connection")
         case httpx.InvalidURL() | httpx.UnsupportedProtocol():
@@ -176,7 +174,7 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
 
 
 def _no_url(endpoint: Endpoint) -> RunProblem:
-    return endpoint.refused("is not at a URL of HTTP", hint="check 'endpoint'")
+    return endpoint.refused("is not at a URL of HTTP", hint="check the URL")
 
 
 def _was_cut(problem: Exception) -> bool:

@@ -113,7 +113,7 @@ def test_the_body_of_a_get_goes_to_no_other_server():
 def test_what_a_variable_has_may_be_no_url(connector, url):
     with pytest.raises(RunProblem, match="is not at a URL of") as failed:
         payloads(feed_of(connector, url), 1)
-    assert failed.value.hint == "check 'endpoint'"
+    assert failed.value.hint == "check the URL"
 
 
 @pytest.mark.parametrize("connector", ["polling_http", "sse", "websocket"])

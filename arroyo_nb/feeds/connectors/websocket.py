@@ -255,14 +255,14 @@ def _problem(endpoint: Endpoint, problem: Exception) -> RunProblem:
             return endpoint.unreached("has closed the connection")
         case OSError() | exceptions.ProxyError():
             why = f"cannot be reached: {reason(problem)}"
-            return endpoint.unreached(why, "start it, or check 'endpoint'")
+            return endpoint.unreached(why, "start it, or check the URL")
         case _:
             why = endpoint.clean(str(problem).rstrip("."))
             return endpoint.refused(f"does not speak the WebSocket protocol: {why}")
 
 
 def _no_url(endpoint: Endpoint) -> RunProblem:
-    return endpoint.refused("is not at a URL of WebSockets", hint="check 'endpoint'")
+    return endpoint.refused("is not at a URL of WebSockets", hint="check the URL")
 
 
 def _closed(endpoint: Endpoint, problem: Any) -> RunProblem:
