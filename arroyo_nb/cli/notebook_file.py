@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.magic_options import CellLine
 from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.row_tables import ARRIVES
 from arroyo_nb.source import ScriptText
 from arroyo_nb.udfs import registry
 from arroyo_nb.udfs.languages import PYTHON, read_definitions
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
     from arroyo_nb.udfs.definition import Udf
 
-MAGIC, UDF_MAGIC = "%%arroyo", "%%arroyo_udf"
+MAGIC, UDF_MAGIC, ROWS_MAGIC = "%%arroyo", "%%arroyo_udf", "%%arroyo_rows"
 _EXPECTED = "raises-exception"
 """The tag of a cell that is there for its error."""
 
@@ -124,14 +126,18 @@ class _CellReader:
         expected = _EXPECTED in cell.get("metadata", {}).get("tags", ())
         if magic != MAGIC:
             try:
-                self._read_functions(magic, behind, body, text, place)
+                if magic == ROWS_MAGIC:
+                    self._read_rows(behind, body, place)
+                else:
+                    self._read_functions(magic, behind, body, text, place)
             except ArroyoError as error:
                 if not expected:
                     identity = str(cell.get("id", ""))
                     self.planned.append(
                         PlannedCell(identity, "", CellLine(), error=error)
                     )
-            self._note(text)
+            if magic != ROWS_MAGIC:
+                self._note(text)
             return
         planned = self._planned(str(cell.get("id", "")), first, body, place)
         if planned is None or (expected and planned.error is not None):
@@ -150,6 +156,26 @@ class _CellReader:
         else:
             found = self._names.read(_python(text), place)
         self._functions |= {udf.name: udf for udf in found}
+
+    def _read_rows(self, line: str, body: str, place: str) -> None:
+        """Declare the table of rows of a cell; its tape is not written."""
+        from arroyo_nb.plan.planner import plan_script
+        from arroyo_nb.row_tables.define import read_rows, rows_statement
+
+        name, options = flags.parse_rows_line(line)
+        data: Any = ScriptText(body, place)
+        if (source := options.get("data")) is not None:
+            data = user_path(source)
+            # What a variable has only Python knows.
+            if not data.is_file():
+                return
+        if options.get("help"):
+            return
+        event_time, arrives = options.get("event_time"), options.get("arrives", ARRIVES)
+        found = read_rows(data, event_time, arrives)
+        tape = user_path(options.get("path", f"{name}.tape"))
+        statement = rows_statement(name, found, options.get("watermark"), tape)
+        self._catalog = plan_script(statement, self._catalog, name=place).catalog
 
     def _planned(
         self, identity: str, first: str, body: str, place: str

@@ -22,6 +22,9 @@ FIXED_DAY = date(2026, 1, 1)
 """The day of a time that is written without one, and of rows without any time: always
 the same one, so that the same rows make the same tape."""
 
+ARRIVES = "arrives"
+"""The column of the time of arrival, where no other is named."""
+
 APART_US = 1_000_000
 """How far apart rows arrive that do not say when."""
 

@@ -91,7 +91,9 @@ def read_rows(data: Any, event_time: str | None, arrives: str) -> StreamRows:
         source = ScriptText(_file_text(data), data.name)
         return rows_of_text(source, event_time, arrives, is_file=True)
     if isinstance(data, str):
-        return rows_of_text(ScriptText(data, CELL), event_time, arrives)
+        data = ScriptText(data, CELL)
+    if isinstance(data, ScriptText):
+        return rows_of_text(data, event_time, arrives)
     return rows_of_data(data, event_time, arrives)
 
 
@@ -143,7 +145,7 @@ def define_rows(
         raise CatalogProblem("the table has no name")
     found = disordered(found, disorder)
     place = path or work / f"{_hash(found)}.tape"
-    statement = _statement(name, found, watermark_delay(watermark), place)
+    statement = rows_statement(name, found, watermark, place)
     after = plan(statement).catalog
     table = after.get(name)
     assert isinstance(table, ConnectorTable), "the statement declares it"
@@ -182,9 +184,17 @@ def _hash(found: StreamRows) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _statement(
-    name: str, found: StreamRows, delay: timedelta | None, place: Path
+def rows_statement(
+    name: str, found: StreamRows, watermark: str | timedelta | None, place: Path
 ) -> str:
+    """The CREATE TABLE of rows whose tape is in a place; see :func:`define_rows`.
+
+    Raises
+    ------
+    ArroyoError
+        When the watermark is none, or has no event time.
+    """
+    delay = watermark_delay(watermark)
     columns = [
         f"{written_name(field.name)} {field.type}" + " NOT NULL" * (not field.nullable)
         for field in found.schema

@@ -51,6 +51,34 @@ def test_cells_are_planned_in_order_and_named_as_a_kernel_names_them(notebook):
     assert [table.name for table in few.plan.read_before] == ["ticks"]
 
 
+ROWS = "%%arroyo_rows clicks --watermark '5 s' -o a.tape\nat|user\n10:00|ann\n"
+USERS = "%%arroyo users <<\nSELECT user FROM clicks"
+
+
+def test_rows_of_a_cell_are_a_table_and_no_tape_is_written(notebook, tmp_path):
+    csv = tmp_path / "rows.csv"
+    csv.write_text("user,n\nann,1\n")
+    files = set(tmp_path.iterdir())
+    path = notebook(ROWS, USERS, f"%%arroyo_rows clicks --from {csv}", USERS)
+    first, second = streaming_cells(path)
+    (clicks,) = first.plan.read_before
+    assert clicks.watermark.fixed_delay.total_seconds() == 5
+    assert clicks.spec.options["path"] == "a.tape"
+    (clicks,) = second.plan.read_before
+    assert str(clicks.schema) == "user TEXT, n BIGINT"
+    assert set(tmp_path.iterdir()) == files | {path}
+
+
+def test_what_is_wrong_with_rows_of_a_cell_is_told_once(notebook):
+    wrong = ROWS.replace("10:00", "26:00")
+    (cell,) = streaming_cells(notebook("%%arroyo_rows --help", wrong))
+    assert str(cell.error).startswith("clock.ipynb cell 2:2:1: '26:00' is not a value")
+    assert streaming_cells(notebook((wrong, "raises-exception"))) == []
+    # What a variable has only Python knows.
+    cell = streaming_cells(notebook("%%arroyo_rows clicks --from frame", USERS))[-1]
+    assert "Table clicks not found" in str(cell.error)
+
+
 def test_parameters_are_what_is_given_or_a_literal_that_is_assigned_once(notebook):
     def bound(*code, **values):
         cell = find(streaming_cells(notebook(TICKS, *code, FEW), values), "few")
