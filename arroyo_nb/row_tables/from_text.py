@@ -83,7 +83,9 @@ def rows_of_text(
         _values(grid, column.number, schema[column.field.name], problems)
         for column in columns
     ]
-    arrivals = None if arrival is None else _arrivals(grid, arrival, problems)
+    arrivals = None
+    if arrival is not None:
+        arrivals = _arrivals(grid, arrival, arrives, problems)
     raise_all(problem.at(source) for problem in problems[:MOST_PROBLEMS])
     rows = [
         dict(zip(schema.names, row, strict=True)) for row in zip(*values, strict=True)
@@ -101,6 +103,12 @@ def _columns(
     seen: set[str] = set()
     for number, cell in enumerate(grid.header):
         name, type_text, type_at = _name_and_type(cell, source, is_file=is_file)
+        if not name:
+            raise SyntaxProblem(
+                "a column of the header has no name",
+                span=cell.span,
+                hint="name it, or remove the separator",
+            )
         if name.lower() in seen:
             raise CatalogProblem(
                 f"there are two columns '{name}'",
@@ -138,11 +146,7 @@ def _name_and_type(
     empty where it has none."""
     written = source.text[cell.span.start : cell.span.end]
     if not cell.text:
-        raise SyntaxProblem(
-            "a column of the header has no name",
-            span=cell.span,
-            hint="name it, or remove the separator",
-        )
+        return "", "", cell.span.start
     if written.startswith('"'):
         # The quotes of a header are closed, an inner one is written twice.
         end = 1
@@ -231,8 +235,9 @@ def _values(
     return values
 
 
-def _arrivals(grid: Grid, number: int, problems: list[ArroyoError]) -> list[int]:
-    name = grid.header[number].text
+def _arrivals(
+    grid: Grid, number: int, name: str, problems: list[ArroyoError]
+) -> list[int]:
     field = Field(name, Timestamp(), nullable=False)
     before = len(problems)
     values = _values(grid, number, field, problems)

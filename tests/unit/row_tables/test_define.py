@@ -167,6 +167,8 @@ def test_the_event_time_is_named_where_there_are_several_times(session):
         ),
         ("a|A\n1|2", {}, "<cell>:1:3: there are two columns 'A'"),
         ("a||b\n1|2|3", {}, "<cell>:1:3: a column of the header has no name"),
+        ('""|b\n1|2', {}, "<cell>:1:1: a column of the header has no name"),
+        ("arrives TIMESTAMP|m\n|1", {}, "a value of 'arrives' is missing"),
         ("_timestamp|b\n1|2", {}, "<cell>:1:1: '_timestamp' is a hidden column"),
         ("arrives\n10:00", {}, "there is no column but 'arrives'"),
         ("a|b", {}, "<cell>:1:1: there is a header, and no row below it"),
