@@ -521,7 +521,16 @@ class ArroyoMagics(Magics):
     ) -> None:
         if "://" not in topic:
             for name in options:
-                raise RunProblem(f"--{name} is for a URL, and a topic has none")
+                raise RunProblem(
+                    f"--{name} is for a URL, and '{topic}' is a topic",
+                    hint="a URL begins with what it is: nats://, mqtt://, https://",
+                )
+            if "/" in topic:
+                raise RunProblem(
+                    f"'{topic}' is no name of a topic",
+                    hint="of a server write the whole URL, such as https://host/path; "
+                    "of a file declare a table, and %arroyo head shows its first rows",
+                )
             self._kafka_commands().peek(topic, servers, rows)
             return
         if servers:

@@ -146,7 +146,7 @@ def test_a_server_without_jetstream(tmp_path):
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("nats://one:4222/orders.new", "reads the stream as a whole"),
+        ("nats://one:4222/orders.new", "looks into a whole stream"),
         ("nats://ann:pw@one", "has a login in it"),
         ("mqtt://one/rooms", "the connector 'mqtt' has no option 'stream'"),
     ],

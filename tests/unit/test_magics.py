@@ -730,6 +730,8 @@ def test_a_feed_is_looked_into_by_its_url(
         ("peek ws://h broker:9092", "%arroyo peek takes a URL alone"),
         ("peek orders --headers 'A: b'", "--headers is for a URL"),
         ("peek orders --stream a", "--stream is for a URL"),
+        ("peek host:4222 --stream a", "a URL begins with what it is: nats://"),
+        ("peek in/a.avro", "'in/a.avro' is no name of a topic"),
     ],
 )
 def test_what_a_topic_has_and_a_feed_has_not_is_told(

@@ -304,7 +304,7 @@ def _whole_stream(url: str, stream: str) -> str:
     host, _, subject = behind.partition("/")
     if subject:
         raise RunProblem(
-            "a look reads the stream as a whole, and the URL has a subject",
+            "--stream looks into a whole stream, and the URL has a subject, too",
             hint=f"write {_command('nats://host:port', stream)}",
         )
     return f"{scheme}://{host}"
