@@ -77,10 +77,14 @@ def _say(text: str) -> None:
     print(text)  # noqa: T201
 
 
-def _documented(magic: Callable[..., None]) -> Any:
+def _documented(text: str) -> Callable[[Callable[..., None]], Any]:
     """With the table of options as its docstring: ``%%arroyo?`` shows it."""
-    magic.__doc__ = flags.help_text()
-    return magic
+
+    def documented(magic: Callable[..., None]) -> Any:
+        magic.__doc__ = text
+        return magic
+
+    return documented
 
 
 @magics_class
@@ -122,7 +126,7 @@ class ArroyoMagics(Magics):
 
     @no_var_expand
     @line_cell_magic("arroyo")
-    @_documented
+    @_documented(flags.help_text())
     def arroyo(self, line: str, cell: str | None = None) -> None:
         """The table of options, see :mod:`arroyo_nb.magic_options`."""
         if cell is None:
@@ -140,10 +144,10 @@ class ArroyoMagics(Magics):
         self._shell.user_ns.update(self._udfs.define(line, cell))
 
     @no_var_expand
-    @cell_magic("arroyo_rows")  # type: ignore[arg-type]
+    @cell_magic("arroyo_rows")
+    @_documented(flags.rows_help_text())
     def arroyo_rows(self, line: str, cell: str) -> None:
-        """Make a table of the rows of a cell: ``%%arroyo_rows NAME``; ``--help`` lists
-        the options."""
+        """The table of options, see :mod:`arroyo_nb.magic_options`."""
         name, options = flags.parse_rows_line(line)
         if options.pop("help", False):
             _say(flags.rows_help_text())

@@ -18,7 +18,7 @@ from shells import new_shell
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.magic_options import COMMANDS, FLAGS
+from arroyo_nb.magic_options import COMMANDS, FLAGS, ROWS_FLAGS
 from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
 from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot, SourceProgress
@@ -424,8 +424,9 @@ def test_help_and_plans(cells: Cells) -> None:
     assert cells.run("%%arroyo --no-run\nSELECT 1") == "plan of script"
     assert cells.session.runs == {}
     assert cells.run("%%arroyo --explain -n d\nSELECT 1").startswith("plan of d")
-    documented = cells.shell.find_cell_magic("arroyo").__doc__
-    assert all(name in documented for flag in FLAGS for name in flag.names)
+    for magic, options in (("arroyo", FLAGS), ("arroyo_rows", ROWS_FLAGS)):
+        documented = cells.shell.find_cell_magic(magic).__doc__
+        assert all(name in documented for flag in options for name in flag.names)
 
 
 @pytest.mark.parametrize("option", ["ttl", "for", "trigger", "speed", "until"])
