@@ -179,6 +179,8 @@ def read_header(folder: Path, name: str = "") -> Header:
         if version == VERSION:
             return Header(**{**found, "redacted": tuple(found.get("redacted", ()))})
     except OSError as problem:
+        if not folder.exists():
+            raise RunProblem(f"there is no tape '{name}'") from problem
         raise RunProblem(f"'{name}' is not a tape: no {HEADER}") from problem
     except (ValueError, KeyError, TypeError) as problem:
         raise RunProblem(f"'{name}' is not a tape: bad {HEADER}") from problem

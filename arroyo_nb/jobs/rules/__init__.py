@@ -21,6 +21,7 @@ from arroyo_nb.jobs.rules.tables import (
     no_sink,
     relative_path,
     sample_source,
+    session_path,
 )
 from arroyo_nb.jobs.rules.times import (
     flushed_at_end,
@@ -37,6 +38,7 @@ RULES = (
     LintRule(sample_source, Severity.WARNING),
     LintRule(local_address, Severity.WARNING),
     LintRule(relative_path, Severity.WARNING),
+    LintRule(session_path, Severity.WARNING),
     LintRule(no_sink, Severity.WARNING),
     LintRule(append_only_sink, Severity.WARNING),
     LintRule(delivery_guarantee, Severity.INFO),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, Direction, guarantee_of, holding
+from arroyo_nb.engine.folders import owner_of
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
 from arroyo_nb.plan.nodes import Source, is_updating
 from arroyo_nb.secrets_in_text import is_secret, secrets
@@ -89,6 +90,25 @@ def relative_path(job: LintedJob) -> Iterator[Hit]:
             if path and not begins and not PurePath(path).is_absolute():
                 yield Hit(
                     f"the path of '{table.name}' is relative: '{path}'",
+                    job.option(table, name),
+                )
+
+
+def session_path(job: LintedJob) -> Iterator[Hit]:
+    """A path lies in the folder of a session, and goes with it.
+
+    The rows of `%%arroyo_rows` are kept there, unless `-o` names a place for them. The
+    job cannot start once the kernel has ended.
+
+    Keep them elsewhere, as with `%%arroyo_rows clicks -o clicks.tape`, or read the real
+    source.
+    """
+    for table in job.tables:
+        for name in sorted(_path_options(table)):
+            path = Path(str(table.spec.options.get(name, "")))
+            if any(owner_of(folder) is not None for folder in (path, *path.parents)):
+                yield Hit(
+                    f"the path of '{table.name}' goes with the session: '{path}'",
                     job.option(table, name),
                 )
 

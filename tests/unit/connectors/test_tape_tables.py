@@ -141,4 +141,4 @@ def test_what_is_no_tape_of_records_is_told(tape, tmp_path, monkeypatch):
     monkeypatch.setenv("PLACE", str(tmp_path / "secret"))
     with pytest.raises(RunProblem) as told:
         tape.read(path="{{ PLACE }}")
-    assert str(told.value) == "'{{ PLACE }}' is not a tape: no _tape.json"
+    assert str(told.value) == "there is no tape '{{ PLACE }}'"

@@ -165,7 +165,7 @@ def edited(path, **header):
         (lambda p: edited(p, odd=1), "'a' is not a tape: bad _tape.json"),
         (lambda p: (p / HEADER).write_text("{"), "'a' is not a tape: bad _tape.json"),
         (lambda p: (p / HEADER).unlink(), "'a' is not a tape: no _tape.json"),
-        (lambda p: shutil.rmtree(p), "'a' is not a tape: no _tape.json"),
+        (lambda p: shutil.rmtree(p), "there is no tape 'a'"),
         (lambda p: edited(p, schema="n INT"), "does not hold records of a topic"),
         (lambda p: chunk_path(p, 2).unlink(), "'a' is damaged: some of its chunks"),
         (lambda p: chunk_path(p, 3).unlink(), "'a' is damaged: some of its chunks"),
