@@ -56,13 +56,19 @@ class DamagedBlock(Exception):
         Where the next block begins.
     count
         How many datums it has; 1 where that is not known.
+    at_end
+        Whether the file has no marker behind it: ``end`` is where the file ends now, or
+        where the block begins when the file is shorter than that.
     """
 
-    def __init__(self, reason: str, end: int, count: int = 1) -> None:
+    def __init__(
+        self, reason: str, end: int, count: int = 1, *, at_end: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.end = end
         self.count = count
+        self.at_end = at_end
 
 
 def read_file_header(stream: BinaryIO) -> tuple[Header, int]:
@@ -92,7 +98,7 @@ def file_size(stream: BinaryIO) -> int:
 
 
 def read_block(stream: BinaryIO, begin: int, sync: bytes) -> PackedBlock:
-    """The block that begins at a byte, which is before the end of the file.
+    """The block that begins at a byte.
 
     Raises
     ------
@@ -120,27 +126,33 @@ def read_block(stream: BinaryIO, begin: int, sync: bytes) -> PackedBlock:
             count,
         )
     stream.seek(first)
-    return PackedBlock(count, stream.read(size), end)
+    data = stream.read(size)
+    # The file may become shorter between two reads.
+    if len(data) < size:
+        raise _damaged(stream, begin, sync)
+    return PackedBlock(count, data, end)
 
 
 def _damaged(stream: BinaryIO, begin: int, sync: bytes) -> DamagedBlock:
-    end = _behind_marker(stream, begin, sync)
+    end, has_marker = _behind_marker(stream, begin, sync)
     return DamagedBlock(
         f"invalid Avro: the container is damaged between the bytes {begin:,} and "
         f"{end:,}",
         end,
+        at_end=not has_marker,
     )
 
 
-def _behind_marker(stream: BinaryIO, begin: int, sync: bytes) -> int:
-    """Where the next marker from a byte on ends; without one, the end of the file."""
+def _behind_marker(stream: BinaryIO, begin: int, sync: bytes) -> tuple[int, bool]:
+    """Where the next marker from a byte on ends, and True; without one, the end of the
+    file and False."""
     stream.seek(begin)
     at, found = begin, b""
     while more := stream.read(_SEARCHED_BYTES):
         found += more
         if (place := found.find(sync)) >= 0:
-            return at + place + SYNC_BYTES
+            return at + place + SYNC_BYTES, True
         # A marker may lie across two reads.
         kept = found[-(SYNC_BYTES - 1) :]
         at, found = at + len(found) - len(kept), kept
-    return at + len(found)
+    return at + len(found), False

@@ -48,6 +48,8 @@ PIECE_ROWS, PIECE_BYTES = 10_000, 2**20
 """About what is read at once, whatever the size of a block: a row of Python is many
 times as large as one of Arrow."""
 
+SHORTER_FILE = "the file became shorter while it was read"
+
 
 class AvroReader:
     """Reads container files (see :class:`arroyo_nb.formats.FileReader`).
@@ -191,8 +193,17 @@ class ReadDatums:
                 raise DamagedBlock(self._fault, block.end, block.count)
             self._data = _unpacked(block, header.codec)
         except DamagedBlock as damage:
-            piece.size_bytes += damage.end - self._byte
-            self._drop_rows(piece, damage.count - self._done, damage.reason)
+            reason = damage.reason
+            if damage.at_end:
+                # Others may cut or rewrite the file meanwhile: where it has no more
+                # blocks, it ends, whatever its size was when it was opened.
+                if damage.end < self._size:
+                    reason = SHORTER_FILE
+                self._size = damage.end
+            # A block that was sound before a restart may have lost its count.
+            lost = damage.count - self._done
+            self._drop_rows(piece, lost if lost >= 0 else 1, reason)
+            piece.size_bytes += max(damage.end - self._byte, 1)
             self._leave_block(damage.end)
         return True
 

@@ -413,3 +413,76 @@ def test_long_names_of_a_schema_do_not_become_gigabytes(tmp_path):
     sizes = [chunk.rows.nbytes for chunk in chunks]
     assert max(sizes) < 20 * 2**20
     assert sum(sizes) > 300 * 2**20
+
+
+def _read_changed(path, change, columns=None, *, drop=True):
+    """The rows and the bad rows of a file that is changed after its first piece."""
+    reader = files.AvroReader(columns or _columns(), drop=drop)
+    with reader.open(_listed(path), None) as reading:
+        pieces = [reading.read(1_000)]
+        change()
+        # A reader that makes no progress would never come to None.
+        for _ in range(1_000):
+            if (piece := reading.read(2**20)) is None:
+                break
+            pieces.append(piece)
+        else:
+            raise AssertionError("the reader does not come to an end")
+        decoded = [piece.decoded for piece in pieces]
+        read_ = [n for piece in decoded for n in piece.rows["n"].to_pylist()]
+        return read_, sum(piece.dropped_rows for piece in decoded), reading, decoded
+
+
+@pytest.mark.parametrize("size", [0, 5_000, 150_000, "at a marker", "in a marker"])
+def test_a_file_that_becomes_shorter_while_it_is_read_ends_there(tmp_path, size):
+    path = written(tmp_path / "a.avro", some(30_000), block_bytes=50_000)
+    if isinstance(size, str):
+        with path.open("rb") as stream:
+            header, begin = file_blocks.read_file_header(stream)
+            for _ in range(3):
+                begin = file_blocks.read_block(stream, begin, header.sync).end
+        size = begin - 5 * (size == "in a marker")
+    read_, lost, reading, decoded = _read_changed(path, lambda: os.truncate(path, size))
+    assert read_ == list(range(len(read_)))
+    assert 0 < len(read_) < 30_000
+    assert lost == 1
+    (row,) = [row for piece in decoded for row in piece.bad]
+    assert row.reason == files.SHORTER_FILE
+    assert row.line == len(read_) + 1 == reading.records
+    # A restart goes on behind it, unless the file lost what was read before.
+    place = reading.place
+    if size >= 150_000:
+        reader = files.AvroReader(_columns(), drop=True)
+        with reader.open(_listed(path), place) as again:
+            assert again.read(2**20) is None
+
+
+def test_a_file_that_becomes_shorter_ends_a_run_that_drops_nothing(tmp_path):
+    path = written(tmp_path / "a.avro", some(30_000), block_bytes=50_000)
+    with pytest.raises(DataProblem, match=r"a\.avro:\d+: the file became shorter"):
+        _read_changed(path, lambda: os.truncate(path, 150_000), drop=False)
+
+
+@pytest.mark.parametrize("count", [100, 30_000, 60_000])
+def test_a_file_that_is_rewritten_while_it_is_read_comes_to_an_end(tmp_path, count):
+    path = written(tmp_path / "a.avro", some(30_000), block_bytes=50_000)
+    read_, lost, _, _ = _read_changed(
+        path, lambda: written(path, some(count), block_bytes=50_000)
+    )
+    assert 0 < len(read_) < 30_000
+    assert lost == 1
+
+
+def test_a_block_that_is_damaged_between_two_runs_is_counted_once(tmp_path):
+    path = written(tmp_path / "a.avro", some(1_000), block_bytes=2**20)
+    reader = files.AvroReader(_columns(), drop=True)
+    with reader.open(_listed(path), None) as reading:
+        first = reading.read(1_000)
+        place = reading.place
+    rows_before = first.decoded.rows.num_rows
+    assert 1 < rows_before < 1_000
+    os.truncate(path, path.stat().st_size - 1)
+    with reader.open(_listed(path), place) as reading:
+        assert reading.read(2**20).decoded.dropped_rows == 1
+        assert reading.records == rows_before + 1
+        assert reading.read(2**20) is None
