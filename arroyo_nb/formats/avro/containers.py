@@ -23,6 +23,8 @@ MAX_BYTES = 16 * 2**20
 """The most that the blocks of one container may become when they are decompressed."""
 MAX_RECORDS = 100_000
 """The most records of a container that is one record of a topic."""
+_MOST_PER_BYTE = {"null": 1, "deflate": 1_032, "snappy": 22}
+"""How many bytes one packed byte may become; other codecs have no small bound."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,22 @@ def decompressed(data: bytes, codec: str, most: int) -> bytes:
     if len(found) > most:
         raise _too_large()
     return found
+
+
+def most_unpacked(size: int, codec: str, most: int) -> int:
+    """How many bytes a block may become when it is unpacked.
+
+    Parameters
+    ----------
+    size
+        The bytes of the packed block.
+    codec
+        How it is compressed.
+    most
+        How many bytes may come of any block.
+    """
+    per_byte = _MOST_PER_BYTE.get(codec)
+    return most if per_byte is None else min(most, per_byte * size)
 
 
 def _too_large() -> BadRecord:

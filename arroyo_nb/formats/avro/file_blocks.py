@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from arroyo_nb.formats.avro.containers import MAGIC, SYNC_BYTES, Header, read_header
-from arroyo_nb.formats.avro.cursor import Cursor
+from arroyo_nb.formats.avro.cursor import Cursor, most_values
 from arroyo_nb.formats.json.strict import BadRecord
 
 MAX_BLOCK_BYTES = 64 * 2**20
@@ -123,7 +123,7 @@ def read_block(stream: BinaryIO, begin: int, sync: bytes) -> PackedBlock:
             f"a block of the container has {size:,} bytes, and at most "
             f"{MAX_BLOCK_BYTES:,} are read",
             end,
-            count,
+            possible_count(count, MAX_BLOCK_BYTES),
         )
     stream.seek(first)
     data = stream.read(size)
@@ -131,6 +131,24 @@ def read_block(stream: BinaryIO, begin: int, sync: bytes) -> PackedBlock:
     if len(data) < size:
         raise _damaged(stream, begin, sync)
     return PackedBlock(count, data, end)
+
+
+def possible_count(count: int, size: int) -> int:
+    """How many datums a block loses that nobody can read.
+
+    Parameters
+    ----------
+    count
+        How many it announces.
+    size
+        How many bytes it has at most, unpacked.
+
+    Returns
+    -------
+    int
+        The count; 1 when such bytes cannot hold so many.
+    """
+    return count if count <= most_values(size) else 1
 
 
 def _damaged(stream: BinaryIO, begin: int, sync: bytes) -> DamagedBlock:

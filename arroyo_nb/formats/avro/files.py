@@ -17,19 +17,14 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import Decoded, ListedFile, Piece
 from arroyo_nb.formats.avro.columns import Misfit, mismatch
-from arroyo_nb.formats.avro.containers import Header, decompressed
-from arroyo_nb.formats.avro.cursor import (
-    FREE_VALUES,
-    NAME_BYTES,
-    VALUES_PER_BYTE,
-    Cursor,
-    Read,
-)
+from arroyo_nb.formats.avro.containers import Header, decompressed, most_unpacked
+from arroyo_nb.formats.avro.cursor import NAME_BYTES, Cursor, Read, most_values
 from arroyo_nb.formats.avro.file_blocks import (
     MAX_BLOCK_BYTES,
     DamagedBlock,
     PackedBlock,
     file_size,
+    possible_count,
     read_block,
     read_file_header,
 )
@@ -190,7 +185,7 @@ class ReadDatums:
         try:
             block = read_block(self._file, self._byte, header.sync)
             if self._schema is None:
-                raise DamagedBlock(self._fault, block.end, block.count)
+                raise _unreadable(self._fault, block, header.codec)
             self._data = _unpacked(block, header.codec)
         except DamagedBlock as damage:
             reason = damage.reason
@@ -308,13 +303,20 @@ def _unpacked(block: PackedBlock, codec: str) -> _Data:
     try:
         data = decompressed(block.data, codec, MAX_BLOCK_BYTES)
     except BadRecord as problem:
-        raise DamagedBlock(str(problem), block.end, block.count) from None
+        raise _unreadable(str(problem), block, codec) from None
     # A count that such bytes never have would be a loop without end.
-    if block.count > FREE_VALUES + VALUES_PER_BYTE * len(data):
+    if block.count > most_values(len(data)):
         raise DamagedBlock(
             "invalid Avro: a block of more records than its bytes can hold", block.end
         )
     return _Data(block.count, data, block.end)
+
+
+def _unreadable(reason: str, block: PackedBlock, codec: str) -> DamagedBlock:
+    """The damage of a block whose datums cannot be read, with its count if that may be
+    true."""
+    size = most_unpacked(len(block.data), codec, MAX_BLOCK_BYTES)
+    return DamagedBlock(reason, block.end, possible_count(block.count, size))
 
 
 def _skipped(schema: _Schema, cursor: Cursor, begin: int) -> bool:

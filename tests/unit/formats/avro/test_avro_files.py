@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats.avro import file_blocks, files
+from arroyo_nb.formats.avro.encode import varint
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,
@@ -338,13 +339,52 @@ def test_counts_and_sizes_that_cannot_be_are_damage(tmp_path):
     assert "more records than its bytes can hold" in bad(found)[0].reason
 
 
+def _block(count, data, sync):
+    return varint(count) + varint(len(data)) + data + sync
+
+
+@pytest.mark.parametrize("codec", ["deflate", "bzip2", "xz", *PACKED])
+@pytest.mark.parametrize("schema", [WRITTEN, record(n="string")])
+def test_an_impossible_count_of_a_block_that_is_not_read_is_one(
+    tmp_path, codec, schema
+):
+    values = [{"n": "x" if schema != WRITTEN else 5, "s": None}]
+    path = tmp_path / "a.avro"
+    path.write_bytes(container(schema, *values, codec=codec))
+    data = path.read_bytes()
+    header, begin = file_blocks.read_file_header(io.BytesIO(data))
+    junk = [_block(2**62, b"\xff\xff", header.sync)] * 3
+    path.write_bytes(data[:begin] + b"".join(junk) + data[begin:])
+    found = read(path, bad_data="drop")
+    assert dropped(found) == (3 if schema == WRITTEN else 4)
+    assert [row.line for row in bad(found)] == [1, 2, 3, 4][: dropped(found)]
+    assert found[-1].rows.num_rows == (schema == WRITTEN)
+
+
+def test_the_count_of_a_block_is_bounded_by_what_its_codec_makes_of_it(tmp_path):
+    # Deflate makes at most 1,032 bytes of one.
+    most = 1_000 + 4 * 1_032 * 2
+    for count, lost in ((most, most), (most + 1, 1)):
+        path = written(tmp_path / "a.avro", [], codec="deflate")
+        header, _ = file_blocks.read_file_header(io.BytesIO(path.read_bytes()))
+        with path.open("ab") as out:
+            out.write(_block(count, b"\xff\xff", header.sync))
+        assert dropped(read(path, bad_data="drop")) == lost
+
+
 def test_a_block_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(file_blocks, "MAX_BLOCK_BYTES", 1_000)
     values = [*some(2), {"n": 2, "s": "x" * 2_000}, *some(2, 3)]
-    written(tmp_path / "a.avro", values, block_bytes=1)
+    path = written(tmp_path / "a.avro", values, block_bytes=1)
     found = read(tmp_path, bad_data="drop")
     assert numbers(found) == [0, 1, 3, 4]
     assert "at most 1,000 are read" in bad(found)[0].reason
+    assert dropped(found) == 1
+    header, begin = file_blocks.read_file_header(io.BytesIO(path.read_bytes()))
+    path.write_bytes(
+        path.read_bytes()[:begin] + _block(2**62, bytes(2_000), header.sync)
+    )
+    assert dropped(read(tmp_path, bad_data="drop")) == 1
 
 
 @settings(max_examples=100)
