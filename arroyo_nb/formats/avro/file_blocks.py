@@ -20,6 +20,7 @@ MAX_BLOCK_BYTES = 64 * 2**20
 """The largest block that is read, packed or not. Writers make them of some 64 KiB."""
 
 MAX_HEADER_BYTES = 8 * 2**20
+"""The largest header that is read: nearly all of it is the schema."""
 _HEADER_BYTES = 64 * 2**10
 _HEAD_BYTES = 20
 """Two numbers, of up to ten bytes each."""
@@ -86,10 +87,14 @@ def read_file_header(stream: BinaryIO) -> tuple[Header, int]:
         cursor = Cursor(data)
         try:
             return read_header(cursor), cursor.at
-        except BadRecord:
-            ended = not more or len(data) >= MAX_HEADER_BYTES
-            if ended or not data.startswith(MAGIC):
+        except BadRecord as problem:
+            if not more or not data.startswith(MAGIC):
                 raise
+            if len(data) >= MAX_HEADER_BYTES:
+                raise BadRecord(
+                    f"{problem}; at most {MAX_HEADER_BYTES:,} bytes of a header are "
+                    "read"
+                ) from None
 
 
 def file_size(stream: BinaryIO) -> int:

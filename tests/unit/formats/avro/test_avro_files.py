@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats.avro import file_blocks, files
+from arroyo_nb.formats.avro.cursor import Cursor
 from arroyo_nb.formats.avro.encode import varint
 from arroyo_nb.schema import (
     BIGINT,
@@ -233,6 +234,61 @@ def test_what_is_no_container_ends_the_run_or_is_one_bad_record(tmp_path):
     assert "does not begin as a container" in reasons["b.avro"]
     assert "bytes are announced" in reasons["d.avro"]
     assert "the type 'lang' is not known" in reasons["e.avro"]
+
+
+def _header(*entries):
+    """A header of blocks of entries, one block each; a number is the count alone."""
+    blocks = [
+        varint(entry)
+        if isinstance(entry, int)
+        else varint(1) + b"".join(varint(len(part)) + part for part in entry)
+        for entry in entries
+    ]
+    return b"Obj\x01" + b"".join(blocks)
+
+
+EMPTY = (b"", b"")
+SCHEMA_ENTRY = (b"avro.schema", json.dumps(WRITTEN).encode())
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        _header(2**40) + b"\0\0" * 2**20,
+        _header(-(2**40), 0) + b"\0\0" * 2**20,
+        _header(*[EMPTY] * 10_000, SCHEMA_ENTRY),
+        _header(*[EMPTY] * 1_000, SCHEMA_ENTRY, 0) + bytes(16),
+    ],
+)
+def test_a_header_of_many_entries_is_refused_soon(tmp_path, begin, monkeypatch):
+    taken = []
+    take = Cursor.take
+    monkeypatch.setattr(
+        Cursor, "take", lambda self, size: taken.append(size) or take(self, size)
+    )
+    (tmp_path / "a.avro").write_bytes(begin)
+    found = read(tmp_path, bad_data="drop")
+    assert dropped(found) == 1
+    assert "the header has more than 1,000 entries" in bad(found)[0].reason
+    # Not once for each doubling of what is read of the file.
+    assert len(taken) < 20_000
+
+
+def test_a_header_of_as_many_entries_as_are_allowed_is_read(tmp_path):
+    whole = written(tmp_path / "a.avro", some(2)).read_bytes()
+    header, begin = file_blocks.read_file_header(io.BytesIO(whole))
+    more = _header(*[EMPTY] * 999, SCHEMA_ENTRY, 0) + header.sync
+    (tmp_path / "a.avro").write_bytes(more + whole[begin:])
+    assert numbers(read(tmp_path)) == [0, 1]
+
+
+def test_a_header_that_is_too_large_is_refused_with_the_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_blocks, "MAX_HEADER_BYTES", 100_000)
+    large = (b"more", bytes(300_000))
+    path = tmp_path / "a.avro"
+    path.write_bytes(_header(large, SCHEMA_ENTRY, 0) + bytes(16))
+    with pytest.raises(RunProblem, match="at most 100,000 bytes of a header are read"):
+        read(path)
 
 
 def test_a_schema_without_the_columns_is_told_with_its_file(tmp_path):
