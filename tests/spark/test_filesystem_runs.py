@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections import Counter
 from decimal import Decimal
 from operator import itemgetter
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.formats.avro import files
 
 ROWS = [
     {
@@ -146,6 +148,33 @@ def test_damage_of_avro_is_counted_with_its_file(session, tmp_path):
     source = table("t", tmp_path, "source", "avro", "id BIGINT NOT NULL")
     with pytest.raises(ArroyoError, match=r"a\.avro:100: invalid Avro: the container"):
         session.run(source + query, wait=True)
+
+
+def test_an_avro_file_that_becomes_shorter_ends_there(session, tmp_path, monkeypatch):
+    path = tmp_path / "a.avro"
+    fields = [{"name": "id", "type": "long"}]
+    schema = fastavro.parse_schema({"type": "record", "name": "R", "fields": fields})
+    with path.open("wb") as file:
+        rows = ({"id": n} for n in range(200_000))
+        fastavro.writer(file, schema, rows, sync_interval=100_000)
+    read = files.ReadDatums.read
+
+    def read_and_cut(self, size_bytes):
+        piece = read(self, size_bytes)
+        os.truncate(path, 300_000)
+        return piece
+
+    monkeypatch.setattr(files.ReadDatums, "read", read_and_cut)
+    options = {"bad_data": "drop"}
+    source = table("t", path, "source", "avro", "id BIGINT NOT NULL", **options)
+    query = "SELECT count(*) AS n, max(id) AS most FROM t"
+    run = session.run(source + query, wait=True)
+    found = run.table().to_pylist()[-1]
+    assert found["n"] == found["most"] + 1
+    assert 0 < found["n"] < 200_000
+    (lost,) = run.bad().to_pylist()
+    assert lost["reason"] == files.SHORTER_FILE
+    assert (lost["origin"], lost["line"]) == (str(path), found["n"] + 1)
 
 
 def test_a_number_that_avro_has_not_is_told_with_its_column(session, tmp_path, rides):

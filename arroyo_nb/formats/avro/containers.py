@@ -23,6 +23,10 @@ MAX_BYTES = 16 * 2**20
 """The most that the blocks of one container may become when they are decompressed."""
 MAX_RECORDS = 100_000
 """The most records of a container that is one record of a topic."""
+MAX_HEADER_ENTRIES = 1_000
+"""The most entries in a header; writers make some ten."""
+_MOST_PER_BYTE = {"null": 1, "deflate": 1_032, "snappy": 22}
+"""How many bytes one packed byte may become; other codecs have no small bound."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ def read_header(cursor: Cursor) -> Header:
     Raises
     ------
     BadRecord
-        When there is none.
+        When there is none, or it has too many entries.
     """
     if not cursor.data.startswith(MAGIC):
         raise BadRecord("invalid Avro: it does not begin as a container file does")
@@ -63,11 +67,16 @@ def read_header(cursor: Cursor) -> Header:
 
 def _metadata(cursor: Cursor) -> Mapping[str, bytes]:
     found: dict[str, bytes] = {}
+    entries = 0
     while number := cursor.read_long():
         if number < 0:
             cursor.read_long()
+        entries += abs(number)
+        if entries > MAX_HEADER_ENTRIES:
+            raise BadRecord(
+                f"invalid Avro: the header has more than {MAX_HEADER_ENTRIES:,} entries"
+            )
         for _ in range(abs(number)):
-            cursor.count()
             name = cursor.read_bytes().decode("utf-8", "replace")
             found[name] = cursor.read_bytes()
     return found
@@ -158,6 +167,22 @@ def decompressed(data: bytes, codec: str, most: int) -> bytes:
     if len(found) > most:
         raise _too_large()
     return found
+
+
+def most_unpacked(size: int, codec: str, most: int) -> int:
+    """How many bytes a block may become when it is unpacked.
+
+    Parameters
+    ----------
+    size
+        The bytes of the packed block.
+    codec
+        How it is compressed.
+    most
+        How many bytes may come of any block.
+    """
+    per_byte = _MOST_PER_BYTE.get(codec)
+    return most if per_byte is None else min(most, per_byte * size)
 
 
 def _too_large() -> BadRecord:

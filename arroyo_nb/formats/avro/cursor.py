@@ -27,6 +27,11 @@ NAME_BYTES = 64 * 2**20
 schema may have long ones, and a value of none or one byte repeats them."""
 
 
+def most_values(size: int) -> int:
+    """How many values so many bytes may hold."""
+    return FREE_VALUES + VALUES_PER_BYTE * size
+
+
 class Cursor:
     """Where a reader stands in the bytes of a record."""
 
@@ -37,7 +42,7 @@ class Cursor:
         self.at = at
         self.levels = 0
         self.names = NAME_BYTES
-        self.values = FREE_VALUES + VALUES_PER_BYTE * len(data)
+        self.values = most_values(len(data))
 
     def read_long(self) -> int:
         """A whole number of up to 64 bits."""

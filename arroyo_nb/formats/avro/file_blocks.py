@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from arroyo_nb.formats.avro.containers import MAGIC, SYNC_BYTES, Header, read_header
-from arroyo_nb.formats.avro.cursor import Cursor
+from arroyo_nb.formats.avro.cursor import Cursor, most_values
 from arroyo_nb.formats.json.strict import BadRecord
 
 MAX_BLOCK_BYTES = 64 * 2**20
 """The largest block that is read, packed or not. Writers make them of some 64 KiB."""
 
 MAX_HEADER_BYTES = 8 * 2**20
+"""The largest header that is read: nearly all of it is the schema."""
 _HEADER_BYTES = 64 * 2**10
 _HEAD_BYTES = 20
 """Two numbers, of up to ten bytes each."""
@@ -56,13 +57,19 @@ class DamagedBlock(Exception):
         Where the next block begins.
     count
         How many datums it has; 1 where that is not known.
+    at_end
+        Whether the file has no marker behind it: ``end`` is where the file ends now, or
+        where the block begins when the file is shorter than that.
     """
 
-    def __init__(self, reason: str, end: int, count: int = 1) -> None:
+    def __init__(
+        self, reason: str, end: int, count: int = 1, *, at_end: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.end = end
         self.count = count
+        self.at_end = at_end
 
 
 def read_file_header(stream: BinaryIO) -> tuple[Header, int]:
@@ -80,10 +87,14 @@ def read_file_header(stream: BinaryIO) -> tuple[Header, int]:
         cursor = Cursor(data)
         try:
             return read_header(cursor), cursor.at
-        except BadRecord:
-            ended = not more or len(data) >= MAX_HEADER_BYTES
-            if ended or not data.startswith(MAGIC):
+        except BadRecord as problem:
+            if not more or not data.startswith(MAGIC):
                 raise
+            if len(data) >= MAX_HEADER_BYTES:
+                raise BadRecord(
+                    f"{problem}; at most {MAX_HEADER_BYTES:,} bytes of a header are "
+                    "read"
+                ) from None
 
 
 def file_size(stream: BinaryIO) -> int:
@@ -92,7 +103,7 @@ def file_size(stream: BinaryIO) -> int:
 
 
 def read_block(stream: BinaryIO, begin: int, sync: bytes) -> PackedBlock:
-    """The block that begins at a byte, which is before the end of the file.
+    """The block that begins at a byte.
 
     Raises
     ------
@@ -117,30 +128,54 @@ def read_block(stream: BinaryIO, begin: int, sync: bytes) -> PackedBlock:
             f"a block of the container has {size:,} bytes, and at most "
             f"{MAX_BLOCK_BYTES:,} are read",
             end,
-            count,
+            possible_count(count, MAX_BLOCK_BYTES),
         )
     stream.seek(first)
-    return PackedBlock(count, stream.read(size), end)
+    data = stream.read(size)
+    # The file may become shorter between two reads.
+    if len(data) < size:
+        raise _damaged(stream, begin, sync)
+    return PackedBlock(count, data, end)
+
+
+def possible_count(count: int, size: int) -> int:
+    """How many datums a block loses that nobody can read.
+
+    Parameters
+    ----------
+    count
+        How many it announces.
+    size
+        How many bytes it has at most, unpacked.
+
+    Returns
+    -------
+    int
+        The count; 1 when such bytes cannot hold so many.
+    """
+    return count if count <= most_values(size) else 1
 
 
 def _damaged(stream: BinaryIO, begin: int, sync: bytes) -> DamagedBlock:
-    end = _behind_marker(stream, begin, sync)
+    end, has_marker = _behind_marker(stream, begin, sync)
     return DamagedBlock(
         f"invalid Avro: the container is damaged between the bytes {begin:,} and "
         f"{end:,}",
         end,
+        at_end=not has_marker,
     )
 
 
-def _behind_marker(stream: BinaryIO, begin: int, sync: bytes) -> int:
-    """Where the next marker from a byte on ends; without one, the end of the file."""
+def _behind_marker(stream: BinaryIO, begin: int, sync: bytes) -> tuple[int, bool]:
+    """Where the next marker from a byte on ends, and True; without one, the end of the
+    file and False."""
     stream.seek(begin)
     at, found = begin, b""
     while more := stream.read(_SEARCHED_BYTES):
         found += more
         if (place := found.find(sync)) >= 0:
-            return at + place + SYNC_BYTES
+            return at + place + SYNC_BYTES, True
         # A marker may lie across two reads.
         kept = found[-(SYNC_BYTES - 1) :]
         at, found = at + len(found) - len(kept), kept
-    return at + len(found)
+    return at + len(found), False

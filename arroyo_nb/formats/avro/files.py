@@ -17,19 +17,14 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import Decoded, ListedFile, Piece
 from arroyo_nb.formats.avro.columns import Misfit, mismatch
-from arroyo_nb.formats.avro.containers import Header, decompressed
-from arroyo_nb.formats.avro.cursor import (
-    FREE_VALUES,
-    NAME_BYTES,
-    VALUES_PER_BYTE,
-    Cursor,
-    Read,
-)
+from arroyo_nb.formats.avro.containers import Header, decompressed, most_unpacked
+from arroyo_nb.formats.avro.cursor import NAME_BYTES, Cursor, Read, most_values
 from arroyo_nb.formats.avro.file_blocks import (
     MAX_BLOCK_BYTES,
     DamagedBlock,
     PackedBlock,
     file_size,
+    possible_count,
     read_block,
     read_file_header,
 )
@@ -47,6 +42,8 @@ from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, Position, shown_text
 PIECE_ROWS, PIECE_BYTES = 10_000, 2**20
 """About what is read at once, whatever the size of a block: a row of Python is many
 times as large as one of Arrow."""
+
+SHORTER_FILE = "the file became shorter while it was read"
 
 
 class AvroReader:
@@ -188,11 +185,20 @@ class ReadDatums:
         try:
             block = read_block(self._file, self._byte, header.sync)
             if self._schema is None:
-                raise DamagedBlock(self._fault, block.end, block.count)
+                raise _unreadable(self._fault, block, header.codec)
             self._data = _unpacked(block, header.codec)
         except DamagedBlock as damage:
-            piece.size_bytes += damage.end - self._byte
-            self._drop_rows(piece, damage.count - self._done, damage.reason)
+            reason = damage.reason
+            if damage.at_end:
+                # Others may cut or rewrite the file meanwhile: where it has no more
+                # blocks, it ends, whatever its size was when it was opened.
+                if damage.end < self._size:
+                    reason = SHORTER_FILE
+                self._size = damage.end
+            # A block that was sound before a restart may have lost its count.
+            lost = damage.count - self._done
+            self._drop_rows(piece, lost if lost >= 0 else 1, reason)
+            piece.size_bytes += max(damage.end - self._byte, 1)
             self._leave_block(damage.end)
         return True
 
@@ -297,13 +303,20 @@ def _unpacked(block: PackedBlock, codec: str) -> _Data:
     try:
         data = decompressed(block.data, codec, MAX_BLOCK_BYTES)
     except BadRecord as problem:
-        raise DamagedBlock(str(problem), block.end, block.count) from None
+        raise _unreadable(str(problem), block, codec) from None
     # A count that such bytes never have would be a loop without end.
-    if block.count > FREE_VALUES + VALUES_PER_BYTE * len(data):
+    if block.count > most_values(len(data)):
         raise DamagedBlock(
             "invalid Avro: a block of more records than its bytes can hold", block.end
         )
     return _Data(block.count, data, block.end)
+
+
+def _unreadable(reason: str, block: PackedBlock, codec: str) -> DamagedBlock:
+    """The damage of a block whose datums cannot be read, with its count if that may be
+    true."""
+    size = most_unpacked(len(block.data), codec, MAX_BLOCK_BYTES)
+    return DamagedBlock(reason, block.end, possible_count(block.count, size))
 
 
 def _skipped(schema: _Schema, cursor: Cursor, begin: int) -> bool:

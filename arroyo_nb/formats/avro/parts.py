@@ -170,6 +170,8 @@ class _Blocks:
 
 def _cut(datums: pa.Array, size_bytes: int) -> Iterator[tuple[bytes, int]]:
     """The bytes of datums in runs of about a size, and how many are in each."""
+    if not len(datums):
+        return  # An array without rows may have no offsets.
     _, offsets, data = datums.buffers()
     ends = np.frombuffer(offsets, np.int32)
     ends = ends[datums.offset : datums.offset + len(datums) + 1].astype(np.int64)

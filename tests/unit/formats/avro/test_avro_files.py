@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats.avro import file_blocks, files
+from arroyo_nb.formats.avro.cursor import Cursor
+from arroyo_nb.formats.avro.encode import varint
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,
@@ -234,6 +236,61 @@ def test_what_is_no_container_ends_the_run_or_is_one_bad_record(tmp_path):
     assert "the type 'lang' is not known" in reasons["e.avro"]
 
 
+def _header(*entries):
+    """A header of blocks of entries, one block each; a number is the count alone."""
+    blocks = [
+        varint(entry)
+        if isinstance(entry, int)
+        else varint(1) + b"".join(varint(len(part)) + part for part in entry)
+        for entry in entries
+    ]
+    return b"Obj\x01" + b"".join(blocks)
+
+
+EMPTY = (b"", b"")
+SCHEMA_ENTRY = (b"avro.schema", json.dumps(WRITTEN).encode())
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        _header(2**40) + b"\0\0" * 2**20,
+        _header(-(2**40), 0) + b"\0\0" * 2**20,
+        _header(*[EMPTY] * 10_000, SCHEMA_ENTRY),
+        _header(*[EMPTY] * 1_000, SCHEMA_ENTRY, 0) + bytes(16),
+    ],
+)
+def test_a_header_of_many_entries_is_refused_soon(tmp_path, begin, monkeypatch):
+    taken = []
+    take = Cursor.take
+    monkeypatch.setattr(
+        Cursor, "take", lambda self, size: taken.append(size) or take(self, size)
+    )
+    (tmp_path / "a.avro").write_bytes(begin)
+    found = read(tmp_path, bad_data="drop")
+    assert dropped(found) == 1
+    assert "the header has more than 1,000 entries" in bad(found)[0].reason
+    # Not once for each doubling of what is read of the file.
+    assert len(taken) < 20_000
+
+
+def test_a_header_of_as_many_entries_as_are_allowed_is_read(tmp_path):
+    whole = written(tmp_path / "a.avro", some(2)).read_bytes()
+    header, begin = file_blocks.read_file_header(io.BytesIO(whole))
+    more = _header(*[EMPTY] * 999, SCHEMA_ENTRY, 0) + header.sync
+    (tmp_path / "a.avro").write_bytes(more + whole[begin:])
+    assert numbers(read(tmp_path)) == [0, 1]
+
+
+def test_a_header_that_is_too_large_is_refused_with_the_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_blocks, "MAX_HEADER_BYTES", 100_000)
+    large = (b"more", bytes(300_000))
+    path = tmp_path / "a.avro"
+    path.write_bytes(_header(large, SCHEMA_ENTRY, 0) + bytes(16))
+    with pytest.raises(RunProblem, match="at most 100,000 bytes of a header are read"):
+        read(path)
+
+
 def test_a_schema_without_the_columns_is_told_with_its_file(tmp_path):
     written(tmp_path / "a.avro", [{"n": "x"}] * 1_100, record(n="string"), 1)
     written(tmp_path / "b.avro", some(2))
@@ -338,13 +395,52 @@ def test_counts_and_sizes_that_cannot_be_are_damage(tmp_path):
     assert "more records than its bytes can hold" in bad(found)[0].reason
 
 
+def _block(count, data, sync):
+    return varint(count) + varint(len(data)) + data + sync
+
+
+@pytest.mark.parametrize("codec", ["deflate", "bzip2", "xz", *PACKED])
+@pytest.mark.parametrize("schema", [WRITTEN, record(n="string")])
+def test_an_impossible_count_of_a_block_that_is_not_read_is_one(
+    tmp_path, codec, schema
+):
+    values = [{"n": "x" if schema != WRITTEN else 5, "s": None}]
+    path = tmp_path / "a.avro"
+    path.write_bytes(container(schema, *values, codec=codec))
+    data = path.read_bytes()
+    header, begin = file_blocks.read_file_header(io.BytesIO(data))
+    junk = [_block(2**62, b"\xff\xff", header.sync)] * 3
+    path.write_bytes(data[:begin] + b"".join(junk) + data[begin:])
+    found = read(path, bad_data="drop")
+    assert dropped(found) == (3 if schema == WRITTEN else 4)
+    assert [row.line for row in bad(found)] == [1, 2, 3, 4][: dropped(found)]
+    assert found[-1].rows.num_rows == (schema == WRITTEN)
+
+
+def test_the_count_of_a_block_is_bounded_by_what_its_codec_makes_of_it(tmp_path):
+    # Deflate makes at most 1,032 bytes of one.
+    most = 1_000 + 4 * 1_032 * 2
+    for count, lost in ((most, most), (most + 1, 1)):
+        path = written(tmp_path / "a.avro", [], codec="deflate")
+        header, _ = file_blocks.read_file_header(io.BytesIO(path.read_bytes()))
+        with path.open("ab") as out:
+            out.write(_block(count, b"\xff\xff", header.sync))
+        assert dropped(read(path, bad_data="drop")) == lost
+
+
 def test_a_block_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(file_blocks, "MAX_BLOCK_BYTES", 1_000)
     values = [*some(2), {"n": 2, "s": "x" * 2_000}, *some(2, 3)]
-    written(tmp_path / "a.avro", values, block_bytes=1)
+    path = written(tmp_path / "a.avro", values, block_bytes=1)
     found = read(tmp_path, bad_data="drop")
     assert numbers(found) == [0, 1, 3, 4]
     assert "at most 1,000 are read" in bad(found)[0].reason
+    assert dropped(found) == 1
+    header, begin = file_blocks.read_file_header(io.BytesIO(path.read_bytes()))
+    path.write_bytes(
+        path.read_bytes()[:begin] + _block(2**62, bytes(2_000), header.sync)
+    )
+    assert dropped(read(tmp_path, bad_data="drop")) == 1
 
 
 @settings(max_examples=100)
@@ -413,3 +509,76 @@ def test_long_names_of_a_schema_do_not_become_gigabytes(tmp_path):
     sizes = [chunk.rows.nbytes for chunk in chunks]
     assert max(sizes) < 20 * 2**20
     assert sum(sizes) > 300 * 2**20
+
+
+def _read_changed(path, change, columns=None, *, drop=True):
+    """The rows and the bad rows of a file that is changed after its first piece."""
+    reader = files.AvroReader(columns or _columns(), drop=drop)
+    with reader.open(_listed(path), None) as reading:
+        pieces = [reading.read(1_000)]
+        change()
+        # A reader that makes no progress would never come to None.
+        for _ in range(1_000):
+            if (piece := reading.read(2**20)) is None:
+                break
+            pieces.append(piece)
+        else:
+            raise AssertionError("the reader does not come to an end")
+        decoded = [piece.decoded for piece in pieces]
+        read_ = [n for piece in decoded for n in piece.rows["n"].to_pylist()]
+        return read_, sum(piece.dropped_rows for piece in decoded), reading, decoded
+
+
+@pytest.mark.parametrize("size", [0, 5_000, 150_000, "at a marker", "in a marker"])
+def test_a_file_that_becomes_shorter_while_it_is_read_ends_there(tmp_path, size):
+    path = written(tmp_path / "a.avro", some(30_000), block_bytes=50_000)
+    if isinstance(size, str):
+        with path.open("rb") as stream:
+            header, begin = file_blocks.read_file_header(stream)
+            for _ in range(3):
+                begin = file_blocks.read_block(stream, begin, header.sync).end
+        size = begin - 5 * (size == "in a marker")
+    read_, lost, reading, decoded = _read_changed(path, lambda: os.truncate(path, size))
+    assert read_ == list(range(len(read_)))
+    assert 0 < len(read_) < 30_000
+    assert lost == 1
+    (row,) = [row for piece in decoded for row in piece.bad]
+    assert row.reason == files.SHORTER_FILE
+    assert row.line == len(read_) + 1 == reading.records
+    # A restart goes on behind it, unless the file lost what was read before.
+    place = reading.place
+    if size >= 150_000:
+        reader = files.AvroReader(_columns(), drop=True)
+        with reader.open(_listed(path), place) as again:
+            assert again.read(2**20) is None
+
+
+def test_a_file_that_becomes_shorter_ends_a_run_that_drops_nothing(tmp_path):
+    path = written(tmp_path / "a.avro", some(30_000), block_bytes=50_000)
+    with pytest.raises(DataProblem, match=r"a\.avro:\d+: the file became shorter"):
+        _read_changed(path, lambda: os.truncate(path, 150_000), drop=False)
+
+
+@pytest.mark.parametrize("count", [100, 30_000, 60_000])
+def test_a_file_that_is_rewritten_while_it_is_read_comes_to_an_end(tmp_path, count):
+    path = written(tmp_path / "a.avro", some(30_000), block_bytes=50_000)
+    read_, lost, _, _ = _read_changed(
+        path, lambda: written(path, some(count), block_bytes=50_000)
+    )
+    assert 0 < len(read_) < 30_000
+    assert lost == 1
+
+
+def test_a_block_that_is_damaged_between_two_runs_is_counted_once(tmp_path):
+    path = written(tmp_path / "a.avro", some(1_000), block_bytes=2**20)
+    reader = files.AvroReader(_columns(), drop=True)
+    with reader.open(_listed(path), None) as reading:
+        first = reading.read(1_000)
+        place = reading.place
+    rows_before = first.decoded.rows.num_rows
+    assert 1 < rows_before < 1_000
+    os.truncate(path, path.stat().st_size - 1)
+    with reader.open(_listed(path), place) as reading:
+        assert reading.read(2**20).decoded.dropped_rows == 1
+        assert reading.records == rows_before + 1
+        assert reading.read(2**20) is None

@@ -94,6 +94,16 @@ def test_a_slice_of_a_batch_is_written_without_its_neighbours(tmp_path):
     assert [row["n"] for row in by_fastavro(path)] == [*range(40, 60), 7]
 
 
+@pytest.mark.parametrize("offsets", [None, pa.py_buffer(b"")])
+def test_a_batch_without_rows_or_offsets_is_no_block(tmp_path, offsets):
+    path = tmp_path / "a.avro"
+    buffers = [None, offsets, pa.py_buffer(b"")]
+    none = pa.Array.from_buffers(pa.binary(), 0, buffers)
+    empty = pa.table({"value": none, PARTITION_KEY: pa.array([], pa.string())})
+    writer().write(path, iter([empty, batch([7])]), float("inf"))
+    assert [row["n"] for row in by_fastavro(path)] == [7]
+
+
 def test_parts_become_one_file(tmp_path):
     made = writer()
     paths = [tmp_path / f"{number}" for number in range(3)]
