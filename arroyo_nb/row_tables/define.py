@@ -147,11 +147,12 @@ def define_rows(
     """
     if not name.strip():
         raise CatalogProblem("the table has no name")
-    if not is_utf8(name):
-        raise CatalogProblem(
-            "the name of the table has half a character: a lone surrogate",
-            hint="remove it: no text in UTF-8 can hold it",
-        )
+    for what, text in (("name of the table", name), ("path of the tape", path)):
+        if not is_utf8(str(text)):
+            raise CatalogProblem(
+                f"the {what} has half a character: a lone surrogate",
+                hint="remove it: no text in UTF-8 can hold it",
+            )
     found = disordered(found, disorder)
     _check_arrivals(found.arrivals_us)
     place = path or work / f"{_hash(found)}.tape"

@@ -85,6 +85,8 @@ def test_what_pandas_has_as_missing_is_null(session):
 def test_the_name_of_a_table_has_whole_characters(session, name):
     with pytest.raises(ArroyoError, match="the name of the table has half"):
         session.rows(name, "n\n1")
+    with pytest.raises(ArroyoError, match="the path of the tape has half"):
+        session.rows("t", "n\n1", path=f"{name}.tape")
 
 
 @pytest.mark.parametrize(
