@@ -98,7 +98,7 @@ def rows_of(frame: Any) -> pa.Table:
     Raises
     ------
     CatalogProblem
-        When it is none.
+        When it is none, or Arrow cannot hold its columns.
     """
     import pyarrow as pa
 
@@ -111,7 +111,14 @@ def rows_of(frame: Any) -> pa.Table:
             f"a {type(frame).__name__} is not a DataFrame",
             hint="hand in one of pandas, pyarrow, Polars or Spark",
         )
-    found = pa.table(frame)
+    try:
+        found = pa.table(frame)
+    except (ValueError, TypeError) as error:
+        # Arrow's errors of values are these too.
+        raise CatalogProblem(
+            f"the DataFrame cannot be read: {error}",
+            hint="give each column a name of its own, and values of one type",
+        ) from None
     return found.drop([name for name in found.column_names if name.startswith(_INDEX)])
 
 

@@ -396,7 +396,7 @@ class Session(TopicTasks, SessionFunctions):
             disorder=disorder or {},
             catalog=self.catalog,
             plan=self.plan,
-            users=self.users,
+            readers=self._runs.readers,
             work=self._runs.work_folder() / "rows" / safe_name(name),
             path=None if path is None else user_path(path),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeGuard
@@ -47,6 +47,12 @@ def uses(plan: Plan, table: Relation) -> bool:
         for node in found
         if isinstance(node, Source | Sink | LookupJoin)
     )
+
+
+def reads(plan: Plan, is_wanted: Callable[[Relation], bool]) -> bool:
+    """Whether a plan reads a table of a certain kind."""
+    found = (node for sink in plan.sinks for node in walk(sink))
+    return any(is_wanted(node.table) for node in found if isinstance(node, Source))
 
 
 def outside(plan: Plan, roots: Roots) -> list[ArroyoError]:

@@ -66,6 +66,16 @@ def instant_us(value: datetime) -> int:
     return (aware - EPOCH) // MICROSECOND
 
 
+def is_utf8(text: str) -> bool:
+    """Whether UTF-8 has each character: of a lone surrogate, half of one, it has
+    none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def stream_rows(
     schema: Schema,
     rows: Sequence[Mapping[str, Any]],
@@ -164,6 +174,10 @@ def watermark_delay(given: str | timedelta | None) -> timedelta | None:
     """
     if given is None or isinstance(given, timedelta):
         delay = given
+    elif not isinstance(given, str):
+        raise CatalogProblem(
+            f"the watermark '{given}' is no length of time", hint=_DELAY
+        )
     else:
         from arroyo_nb.plan.expressions.intervals import parse_interval
 

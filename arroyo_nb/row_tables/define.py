@@ -23,18 +23,22 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.kafka.emit.targets import TAPE, EmitOptions, to_table
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
-from arroyo_nb.row_tables import StreamRows, watermark_delay
+from arroyo_nb.row_tables import StreamRows, instant_us, is_utf8, watermark_delay
 from arroyo_nb.row_tables.disorder import disordered
 from arroyo_nb.row_tables.from_data import rows_of_data
 from arroyo_nb.row_tables.from_text import rows_of_text
-from arroyo_nb.schema import EPOCH, MICROSECOND
+from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.source import ScriptText
+from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US
+from arroyo_nb.tape.format import is_tape_file
 from arroyo_nb.tape.records import ROWS, RecordTape, RecordWriter, TapeRecord
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
 
 CELL = "<cell>"
+
+FIRST_ARRIVAL_US = instant_us(datetime.min)
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def define_rows(
     disorder: Mapping[str, Any],
     catalog: Catalog,
     plan: Callable[[str], Plan],
-    users: Callable[[Relation], Sequence[str]],
+    readers: Callable[[Callable[[Relation], bool]], Sequence[str]],
     work: Path,
     path: Path | None,
 ) -> tuple[Catalog, RowTable]:
@@ -124,8 +128,8 @@ def define_rows(
         What there is.
     plan
         Plans a script against it.
-    users
-        The runs that read a table and have not ended.
+    readers
+        The runs that read a table of a certain kind and have not ended.
     work
         Where the tape is made, in a folder of its own.
     path
@@ -143,7 +147,14 @@ def define_rows(
     """
     if not name.strip():
         raise CatalogProblem("the table has no name")
+    for what, text in (("name of the table", name), ("path of the tape", path)):
+        if not is_utf8(str(text)):
+            raise CatalogProblem(
+                f"the {what} has half a character: a lone surrogate",
+                hint="remove it: no text in UTF-8 can hold it",
+            )
     found = disordered(found, disorder)
+    _check_arrivals(found.arrivals_us)
     place = path or work / f"{_hash(found)}.tape"
     statement = rows_statement(name, found, watermark, place)
     after = plan(statement).catalog
@@ -152,7 +163,13 @@ def define_rows(
     records = _records(found, table)
     old = catalog.get(name) if name in catalog else None
     changes = _changes(old, table, found, [value for value, _ in records])
-    _write(place, name, records, found, users=() if old is None else users(old))
+    sharing = [
+        other.name
+        for other in catalog.tables.values()
+        if other is not old and _plays(other, place)
+    ]
+    users = readers(lambda used: _plays(used, place))
+    _write(place, name, records, found, users=users, sharing=sharing)
     times = [row[found.event_time] for row in found.rows if found.event_time]
     made = RowTable(
         table.name,
@@ -177,6 +194,26 @@ def _file_text(path: Path) -> str:
                 f"'{path}' is no text in UTF-8: byte {error.start}",
                 hint="read it with pandas, and hand in the DataFrame",
             ) from None
+
+
+def _plays(table: Relation, place: Path) -> bool:
+    """Whether a table plays the tape of a place, however its path is written."""
+    if not isinstance(table, ConnectorTable) or table.connector != TAPE:
+        return False
+    path = user_path(str(table.spec.options["path"]))
+    return path.resolve() == place.resolve()
+
+
+def _check_arrivals(arrivals_us: Sequence[int]) -> None:
+    """That Python and the end of a tape have each time of arrival."""
+    for number, us in enumerate(arrivals_us, 1):
+        if not FIRST_ARRIVAL_US <= us < END_OF_TIME_US:
+            raise CatalogProblem(
+                f"row {number}, in the order of arrival, arrives outside of the years "
+                "1 to 9998",
+                hint="rows without an arrival begin with the event time of the first: "
+                "write another time, or a shorter shuffle, delay, gap or burst",
+            )
 
 
 def _hash(found: StreamRows) -> str:
@@ -229,11 +266,12 @@ def _write(
     found: StreamRows,
     *,
     users: Sequence[str],
+    sharing: Sequence[str],
 ) -> None:
     current_roots().check(place, str(place))
     if place.exists() and _content(place) == _parts(records, found.batches):
         return
-    _remove(place, users)
+    _remove(place, users, sharing)
     writer = RecordWriter(place, name, made_by=ROWS, together_us=None)
     with writer:
         for number, (value, arrival_us) in enumerate(records):
@@ -244,8 +282,13 @@ def _write(
         writer.finish()
 
 
-def _remove(place: Path, users: Sequence[str]) -> None:
+def _remove(place: Path, users: Sequence[str], sharing: Sequence[str]) -> None:
     """Remove the rows of before; nothing that is anything else."""
+    if place.is_symlink():
+        raise RunProblem(
+            f"'{place}' is a link, to '{place.readlink()}'",
+            hint="delete the link, or name the folder itself",
+        )
     if not place.exists():
         return
     if not _is_of_rows(place):
@@ -257,6 +300,20 @@ def _remove(place: Path, users: Sequence[str]) -> None:
         raise RunProblem(
             f"{', '.join(users)} still reads the rows at '{place}'",
             hint=f"stop it: %arroyo stop {users[0]}",
+        )
+    if sharing:
+        raise RunProblem(
+            f"the table '{sharing[0]}' reads the rows at '{place}'",
+            hint=f"keep these rows in another place, or DROP TABLE "
+            f"{written_name(sharing[0])}",
+        )
+    foreign = sorted(
+        entry.name for entry in place.iterdir() if not is_tape_file(entry.name)
+    )
+    if foreign:
+        raise RunProblem(
+            f"there is '{foreign[0]}' in the tape '{place}', which is no part of it",
+            hint="move it elsewhere: the tape is written anew, in an empty folder",
         )
     with refusals("write", str(place)):
         shutil.rmtree(place)
@@ -287,8 +344,12 @@ def _content(place: Path) -> list[list[tuple[bytes, int]]]:
         return []
     return [
         [
-            (row["value"], (row["_arrival"] - EPOCH) // MICROSECOND)
-            for row in chunk.select(["value", "_arrival"]).to_pylist()
+            # Not as a datetime: a tape may have times that Python has not.
+            *zip(
+                chunk["value"].to_pylist(),
+                chunk[ARRIVAL].cast("int64").to_pylist(),
+                strict=True,
+            )
         ]
         for chunk in chunks
     ]

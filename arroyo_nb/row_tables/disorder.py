@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,8 @@ from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.plan.expressions.intervals import parse_interval
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.row_tables import StreamRows, stream_rows
-from arroyo_nb.schema import MICROSECOND
+from arroyo_nb.row_tables.values import reader
+from arroyo_nb.schema import MICROSECOND, Schema
 from arroyo_nb.tape.disorder import Disorder
 
 _SHARE = re.compile(r"\d+(\.\d+)?%?\Z", re.ASCII)
@@ -52,7 +54,8 @@ def disordered(found: StreamRows, given: Mapping[str, Any]) -> StreamRows:
             f"there is no column '{column}' for the delay",
             hint=did_you_mean(column, found.schema.names),
         )
-    delayed = [_is_value(row.get(column), value) for row in found.rows]
+    is_delayed = _matcher(found.schema, column, value)
+    delayed = [is_delayed(row.get(column)) for row in found.rows]
     if "delay" in values and not any(delayed):
         raise CatalogProblem(f"no row has '{value}' in '{column}', to be delayed")
     disorder = Disorder(
@@ -72,8 +75,15 @@ def disordered(found: StreamRows, given: Mapping[str, Any]) -> StreamRows:
     )
 
 
-def _is_value(value: Any, text: str) -> bool:
-    return value is not None and str(value) == text
+def _matcher(schema: Schema, column: str, text: str) -> Callable[[Any], bool]:
+    """What says whether a value of a column is the one that a text names: as a cell of
+    the column is read, or as Python writes it."""
+    read = reader(schema[column].type) if column in schema else None
+    wanted = None
+    if read is not None:
+        with suppress(ValueError):
+            wanted = read(text)
+    return lambda value: value is not None and (value == wanted or str(value) == text)
 
 
 def _time_us(name: str, value: Any) -> int:
@@ -108,6 +118,8 @@ def _delay(name: str, value: Any) -> tuple[str, str, int]:
 
 
 def _share(name: str, value: Any) -> float:
+    if isinstance(value, float) and 0 <= value <= 1:
+        return value
     text = str(value)
     if _SHARE.match(text):
         found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
@@ -119,11 +131,18 @@ def _share(name: str, value: Any) -> float:
 
 
 def _number(name: str, value: Any) -> int:
-    if not _INTEGER.match(str(value)):
+    try:
+        text = str(value)
+        if _INTEGER.match(text):
+            return int(text)
+    except ValueError:
+        # Python neither reads nor writes a number of thousands of digits.
         raise CatalogProblem(
-            f"the {name} '{value}' is no whole number", hint=f"write {name}=7"
-        )
-    return int(value)
+            f"the {name} has too many digits", hint=f"write {name}=7"
+        ) from None
+    raise CatalogProblem(
+        f"the {name} '{text}' is no whole number", hint=f"write {name}=7"
+    )
 
 
 OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import CatalogProblem, DataProblem
@@ -15,11 +17,20 @@ from arroyo_nb.row_tables import (
     StreamRows,
     event_time_column,
     instant_us,
+    is_utf8,
     stream_rows,
     with_event_time,
 )
 from arroyo_nb.row_tables.values import time_of
-from arroyo_nb.schema import Schema, arrow_schema, check_visible
+from arroyo_nb.schema import (
+    ListOf,
+    Primitive,
+    Schema,
+    StructOf,
+    Type,
+    arrow_schema,
+    check_visible,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,8 +58,12 @@ def rows_of_data(data: Any, event_time: str | None, arrives: str) -> StreamRows:
     columns, rows = _read(data)
     if not rows:
         raise CatalogProblem("there are no rows", hint="hand in at least one")
-    for name in columns.names:
-        check_visible(name)
+    for field in columns:
+        check_visible(field.name)
+        _check_type(field.name, field.type)
+    for number, row in enumerate(rows, 1):
+        for name, value in row.items():
+            _check_value(value, name, number)
     arrivals = None
     if arrives in columns:
         arrivals = [_arrival_us(row[arrives], arrives, n) for n, row in enumerate(rows)]
@@ -99,8 +114,21 @@ def _of_mappings(rows: Sequence[Any]) -> pa.Table:
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {}
     for name in names:
+        if not isinstance(name, str):
+            raise CatalogProblem(
+                f"the key {name!r} of a row is a {type(name).__name__}",
+                hint="a key is the name of a column, which is a text",
+            )
+        _check_name(name)
+        values = [row.get(name) for row in rows]
         try:
-            columns[str(name)] = pa.array([row.get(name) for row in rows])
+            columns[name] = pa.array(values)
+        except UnicodeEncodeError:
+            for number, value in enumerate(values, 1):
+                _check_value(value, name, number)
+            raise CatalogProblem(
+                f"a text of '{name}' has half a character", hint=_HALF
+            ) from None
         except (pa.ArrowException, OverflowError) as error:
             raise CatalogProblem(
                 f"the values of '{name}' are not of one type: {error}",
@@ -109,7 +137,67 @@ def _of_mappings(rows: Sequence[Any]) -> pa.Table:
     return pa.table(columns)
 
 
+def _check_name(name: str) -> None:
+    if not is_utf8(name):
+        raise CatalogProblem(
+            f"the column {name!a} has half a character in its name", hint=_HALF
+        )
+
+
+def _check_type(name: str, type_: Type) -> None:
+    """That a record of JSON can hold the values of a column."""
+    match type_:
+        case Primitive("BYTEA"):
+            raise CatalogProblem(
+                f"the column '{name}' has bytes, which JSON has not",
+                hint="decode them to text, or leave the column out",
+            )
+        case StructOf(()):
+            raise CatalogProblem(
+                f"the column '{name}' has an empty mapping, which has no type",
+                hint="give it a key, or leave the column out",
+            )
+        case StructOf(fields):
+            for field in fields:
+                _check_type(f"{name}.{field.name}", field.type)
+        case ListOf(element):
+            _check_type(name, element)
+        case _:
+            pass
+
+
+def _check_value(value: Any, name: str, number: int) -> None:
+    """That a record of JSON can hold a value; rows count from 1."""
+    if isinstance(value, float) and not isfinite(value):
+        what = "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        raise DataProblem(
+            f"'{name}' of row {number} is {what}, which JSON has not",
+            hint="hand in None, which is NULL, or a number",
+        )
+    if isinstance(value, str) and not is_utf8(value):
+        raise DataProblem(
+            f"'{name}' of row {number} is {value!a}, which has half a character",
+            hint=_HALF,
+        )
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            _check_value(key, name, number)
+            _check_value(part, name, number)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _check_value(part, name, number)
+
+
+_HALF = "remove the lone surrogate: no text in UTF-8 can hold it"
+
+
 def _of_arrow(found: pa.Table) -> tuple[Schema, list[dict[str, Any]]]:
+    counts = Counter(name.lower() for name in found.column_names)
+    for name in found.column_names:
+        if counts[name.lower()] > 1:
+            raise CatalogProblem(
+                f"there are two columns '{name}'", hint="give one of them another name"
+            )
     rows, schema = typed_rows(found)
     declared = Schema(
         tuple(
@@ -117,7 +205,13 @@ def _of_arrow(found: pa.Table) -> tuple[Schema, list[dict[str, Any]]]:
             for field in schema
         )
     )
-    made: list[dict[str, Any]] = rows.cast(arrow_schema(declared)).to_pylist()
+    try:
+        made: list[dict[str, Any]] = rows.cast(arrow_schema(declared)).to_pylist()
+    except OverflowError:
+        raise DataProblem(
+            "a time is outside of the years 1 to 9999, in UTC",
+            hint="write another, or NULL",
+        ) from None
     return declared, made
 
 

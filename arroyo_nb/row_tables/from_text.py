@@ -63,6 +63,14 @@ def rows_of_text(
     ArroyoError
         With the place of each wrong line, or else of each wrong value.
     """
+    try:
+        source.text.encode()
+    except UnicodeEncodeError as error:
+        raise SyntaxProblem(
+            "a character is half of one: a lone surrogate",
+            span=Span(error.start, error.start + 1),
+            hint="remove it: no text in UTF-8 can hold it",
+        ).at(source) from None
     grid = read_grid(source, is_csv=True if is_file else None)
     problems: list[ArroyoError] = []
     try:
@@ -117,6 +125,8 @@ def _columns(
             )
         seen.add(name.lower())
         if name == arrives:
+            if type_text:
+                _check_arrival(_typed_field(name, type_text, type_at), cell)
             arrival = number
             continue
         check_visible(name, cell.span)
@@ -137,6 +147,16 @@ def _columns(
             hint="name the columns of the table beside it: arrives | at | user",
         )
     return arrival, columns
+
+
+def _check_arrival(field: Field, cell: Cell) -> None:
+    if not isinstance(field.type, Timestamp):
+        raise CatalogProblem(
+            f"'{field.name}' is {field.type}, and is the time of arrival",
+            span=cell.span,
+            hint="leave its type out, or call another column the arrival: --arrives "
+            "NAME, or arrives='NAME'",
+        )
 
 
 def _name_and_type(

@@ -23,8 +23,10 @@ BAR, COMMA = "|", ","
 MOST_PROBLEMS = 20
 """How many errors of a table are told: a wrong column of a long file has one a line."""
 
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*\Z")
-"""The line of dashes below a Markdown header."""
+_DASHES = r"\s*(-{3,}|:-+:?|-+:)\s*"
+_RULE = re.compile(rf"\s*\|?{_DASHES}(\|{_DASHES})*\|?\s*\Z")
+"""The line of dashes below a Markdown header; fewer than three of them, without a
+colon, are a value."""
 
 _QUOTES = {BAR: "\"'", COMMA: '"'}
 _OPENING, _CLOSING = "(<", ")>"
@@ -129,7 +131,7 @@ def read_grid(source: ScriptText, *, is_csv: bool | None = None) -> Grid:
         header = _unframed(head, _header(head, separator), is_framed=is_framed)
     except SyntaxProblem as problem:
         raise problem.at(source) from None
-    if not is_csv and others and _RULE.match(others[0].text) and "-" in others[0].text:
+    if not is_csv and others and _RULE.match(others[0].text):
         others = others[1:]
     rows, problems, group = list[GridRow](), list[ArroyoError](), 0
     for line in others:
@@ -234,7 +236,7 @@ def _quoted(line: _Line, begin: int, separator: str) -> tuple[Cell, int]:
     while True:
         end = line.text.find(quote, end)
         if end < 0:
-            raise _unclosed(line, begin)
+            raise _unclosed(line, begin, is_csv=separator == COMMA)
         if line.text[end + 1 : end + 2] != quote:
             break
         end += 2
@@ -251,10 +253,16 @@ def _quoted(line: _Line, begin: int, separator: str) -> tuple[Cell, int]:
     return Cell(text, span, is_quoted=True), after
 
 
-def _unclosed(line: _Line, at: int) -> SyntaxProblem:
+def _unclosed(line: _Line, at: int, *, is_csv: bool = False) -> SyntaxProblem:
+    hint = (
+        "close it; a CSV file whose values have line breaks is read with pandas: hand "
+        "in the DataFrame"
+        if is_csv
+        else "close it; a text that begins with a quote stands in quotes of the other "
+        "kind"
+    )
     return SyntaxProblem(
         "a quote is not closed on its line",
         span=Span(line.start + at, line.start + len(line.text)),
-        hint="close it; a text that begins with a quote stands in quotes of the other "
-        "kind",
+        hint=hint,
     )

@@ -35,6 +35,8 @@ _TIME = re.compile(
 _TRUTH = {"true": True, "false": False}
 
 _BITS = {"INT": 32, "BIGINT": 64}
+_MOST_DIGITS = 20
+"""Those of the largest BIGINT UNSIGNED."""
 
 
 def inferred_type(cells: Iterable[Cell], *, is_csv: bool) -> Type:
@@ -59,7 +61,23 @@ def looks_like_time(text: str) -> bool:
 
 
 def _is_bigint(text: str) -> bool:
-    return _INTEGER.match(text) is not None and -(2**63) <= int(text) < 2**63
+    return _is_whole(text, -(2**63), 2**63 - 1)
+
+
+def _is_whole(text: str, first: int, last: int) -> bool:
+    """Whether a text is a whole number within bounds of at most 64 bits."""
+    # Python makes no number of thousands of digits.
+    has_few_digits = len(text.lstrip("+-0")) <= _MOST_DIGITS
+    return (
+        _INTEGER.match(text) is not None
+        and has_few_digits
+        and first <= _whole(text) <= last
+    )
+
+
+def _whole(text: str) -> int:
+    number = int(text.lstrip("+-0") or "0")
+    return -number if text.startswith("-") else number
 
 
 def _is_double(text: str) -> bool:
@@ -147,9 +165,9 @@ def time_of(text: str) -> datetime:
 
 
 def _integer(text: str, first: int, last: int) -> int:
-    if _INTEGER.match(text) is None or not first <= int(text) <= last:
+    if not _is_whole(text, first, last):
         raise ValueError(f"write a whole number from {first} to {last}")
-    return int(text)
+    return _whole(text)
 
 
 def _float(text: str) -> float:
@@ -166,10 +184,16 @@ def _decimal(text: str, precision: int, scale: int) -> Number10:
     if _NUMBER.match(text) is None:
         raise ValueError(wanted)
     with localcontext(prec=100):
-        number = Number10(text)
-        if abs(number) >= Number10(10) ** whole or number != round(number, scale):
+        try:
+            number = Number10(text)
+            rounded = round(number, scale)
+            fits = abs(number) < Number10(10) ** whole and number == rounded
+        except ArithmeticError:
+            # The exponent is beyond those of Python's numbers.
+            raise ValueError(wanted) from None
+        if not fits:
             raise ValueError(wanted)
-        return round(number, scale)
+        return rounded
 
 
 def _boolean(text: str) -> bool:
@@ -184,4 +208,6 @@ def _json(text: str) -> str:
         json.loads(text)
     except ValueError as error:
         raise ValueError(f"it is no JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
     return text

@@ -22,4 +22,6 @@ def safe_name(name: str) -> str:
     cleaned = re.sub(r"[^\w-]", "_", name, flags=re.ASCII)[:60]
     if cleaned == name and name:
         return name
-    return f"{cleaned}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    # Also a name that is refused later has a place, so that its own error is told.
+    written = name.encode(errors="surrogatepass")
+    return f"{cleaned}-{hashlib.sha256(written).hexdigest()[:8]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -73,6 +73,13 @@ class Runs:
         from arroyo_nb.plan.paths import uses
 
         return [run.name for run in self.live if uses(run.plan, table)]
+
+    def readers(self, is_wanted: Callable[[Relation], bool]) -> list[str]:
+        """The names of the live runs that read a table of a certain kind, also one that
+        the catalog has no more."""
+        from arroyo_nb.plan.paths import reads
+
+        return [run.name for run in self.live if reads(run.plan, is_wanted)]
 
     def callers(self, function: str) -> list[str]:
         """The names of the live runs that call a UDF."""

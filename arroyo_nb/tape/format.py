@@ -150,6 +150,15 @@ def chunk_path(folder: Path, number: int) -> Path:
     return folder / f"chunk-{number:08d}.parquet"
 
 
+def is_tape_file(name: str) -> bool:
+    """Whether a file of that name, in the folder of a tape, is a part of the tape."""
+    # What was half written when its writer died ends so.
+    part = name.removeprefix(".").removesuffix(".tmp")
+    is_half = name == f".{part}.tmp"
+    is_part = part == HEADER or _CHUNK.match(part) is not None
+    return is_part and (name == part or is_half)
+
+
 def chunk_numbers(folder: Path) -> tuple[int, ...]:
     """Numbers of the chunk files of a folder, ascending."""
     found = (_CHUNK.match(entry.name) for entry in os.scandir(folder))

@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from arroyo_nb.errors import ArroyoError
+
 CLICKS = """arrives  | at       | user | n
 10:00:00 | 10:00:00 | ann  | 1
 10:00:01 | 10:00:04 | bob  | 2
@@ -91,3 +93,20 @@ def test_rows_defined_again_are_read_by_the_next_run_alone(session):
     first.resume()
     first.wait(60)
     assert first.table()["n"].to_pylist() == [1, 2]
+
+
+def test_the_tape_of_a_run_is_kept_whatever_other_table_is_written_there(
+    session, tmp_path
+):
+    path = tmp_path / "k.tape"
+    session.rows("a", "n\n1\n2\n", path=path)
+    run = session.run("SELECT n FROM a", name="first", step=True)
+    session.rows("a", "n\n5\n")
+    with pytest.raises(ArroyoError, match="first still reads the rows at"):
+        session.rows("b", "n\n3\n", path=path)
+    run.resume()
+    run.wait(60)
+    assert run.table()["n"].to_pylist() == [1, 2]
+    session.rows("b", "n\n3\n", path=path)
+    second = session.run("SELECT n FROM b", wait=True)
+    assert second.table()["n"].to_pylist() == [3]

@@ -36,7 +36,8 @@ def array_query(table: str, values: Sequence[bytes | None]) -> str:
         return ""
     items = f"SELECT unnest(extract_json(value, '$[*]')) AS item FROM {table}"
     elements = [one for array in arrays for one in array if isinstance(one, dict)]
-    found, _ = guess_columns(list(enumerate(elements)))
+    guessed, _ = guess_columns(list(enumerate(elements)))
+    found = [column for column in guessed if _is_text(column.name)]
     if not found:
         return items
     columns = ",\n    ".join(map(_column, found))
@@ -51,6 +52,15 @@ def _arrays(values: Sequence[bytes | None]) -> Iterator[list[object]]:
             continue
         if isinstance(found, list):
             yield found
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written: JSON may escape half a character."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _column(column: GuessedColumn) -> str:

@@ -13,6 +13,7 @@ from arroyo_nb import Session
 from arroyo_nb.catalog import DEFAULT_DELAY
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.row_tables import MOST_BATCHES, stream_rows
+from arroyo_nb.run.runs import Runs
 from arroyo_nb.schema import BIGINT, Field, Schema
 from arroyo_nb.tape.records import RecordTape
 
@@ -396,7 +397,7 @@ def test_nothing_else_is_written_over(session, tmp_path):
 def test_a_tape_that_a_run_reads_is_not_replaced(session, tmp_path, monkeypatch):
     path = tmp_path / "clicks.tape"
     session.rows("t", "n\n1", path=path)
-    monkeypatch.setattr(Session, "users", lambda self, table: ["query_1"])
+    monkeypatch.setattr(Runs, "readers", lambda self, is_wanted: ["query_1"])
     with pytest.raises(ArroyoError, match="query_1 still reads the rows at"):
         session.rows("t", "n\n2", path=path)
     assert session.head("t").to_pylist() == [{"n": 1}]

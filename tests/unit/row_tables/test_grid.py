@@ -21,13 +21,29 @@ def texts(text, **options):
         "\n\n  a | b\n  1 | x\n  2 | null\n\n",
         "| a | b |\n|---|:-:|\n| 1 | x |\n| 2 |   |\n",
         "| a | b |\n| 1 | x |\n| 2 | |\n",
-        "a | b\n--|--\n1 | x\n2 |",
+        "a | b\n---|---\n1 | x\n2 |",
         "a,b\n1,x\n2,\n",
         "a,b\r\n1,x\r\n2,NULL\r\n",
     ],
 )
 def test_one_table_in_its_forms(text):
     assert texts(text) == [["a", "b"], ["1", "x"], ["2", None]]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("sym\n-\n+", [["-"], ["+"]]),
+        ("sym\n--\n+", [["--"], ["+"]]),
+        ("a|b\n-|--\n+|x", [["-", "--"], ["+", "x"]]),
+        ("| a | b |\n| - | - |\n| + | x |", [["-", "-"], ["+", "x"]]),
+        ("a|b\n---|--\n+|x", [["---", "--"], ["+", "x"]]),
+        ("a|b\n---|---\n---|---", [["---", "---"]]),
+        ("| a | b |\n|:-|-:|\n| + | x |", [["+", "x"]]),
+    ],
+)
+def test_a_row_of_dashes_is_a_row(text, rows):
+    assert texts(text)[1:] == rows
 
 
 def test_quotes_keep_blanks_bars_and_quotes():
