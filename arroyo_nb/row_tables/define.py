@@ -21,6 +21,7 @@ from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.file_errors import refusals
+from arroyo_nb.formats import usual_format
 from arroyo_nb.kafka.emit.targets import TAPE, EmitOptions, to_table
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
 from arroyo_nb.row_tables import StreamRows, instant_us, is_utf8, watermark_delay
@@ -236,7 +237,7 @@ def rows_statement(
         f"{written_name(field.name)} {field.type}" + " NOT NULL" * (not field.nullable)
         for field in found.schema
     ]
-    options = {"connector": TAPE, "path": str(place), "format": "json"}
+    options = {"connector": TAPE, "path": str(place), "format": usual_format()}
     if found.event_time is not None and delay is None:
         options["event_time_field"] = found.event_time
     elif found.event_time is not None:

@@ -184,7 +184,7 @@ def _name_and_type(
 def _typed_field(name: str, type_text: str, at: int) -> Field:
     """The column of a type, perhaps with NOT NULL behind it."""
     before = f"CREATE TABLE t ({written_name(name)} "
-    text = f"{before}{type_text}\n) WITH (connector = 'tape')"
+    text = f"{before}{type_text}\n) WITH (connector = 't')"
     shift = at - len(before)
 
     def placed(problem: ArroyoError) -> ArroyoError:

@@ -67,6 +67,8 @@ KAFKA_USERS = {
     # A feed's messages are guessed, and declared, as a topic's records are.
     "feed_commands.py",
     *("run/emission.py", "run/topic_io.py", "run/topic_tasks.py"),
+    # Rows that a user has written become a tape as emitted ones do.
+    "row_tables/define.py",
     # What a recording holds is guessed as a topic's records are.
     "run/recording.py",
     # A sample of records, whoever carries them, is guessed by the reader of topics'.
