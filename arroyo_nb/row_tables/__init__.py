@@ -172,30 +172,41 @@ def watermark_delay(given: str | timedelta | None) -> timedelta | None:
     CatalogProblem
         When it is no length of time, or a negative one.
     """
-    if given is None or isinstance(given, timedelta):
-        delay = given
-    elif not isinstance(given, str):
-        raise CatalogProblem(
-            f"the watermark '{given}' is no length of time", hint=_DELAY
-        )
-    else:
-        from arroyo_nb.plan.expressions.intervals import parse_interval
-
-        try:
-            interval = parse_interval(given)
-        except CatalogProblem as problem:
-            raise CatalogProblem(
-                f"the watermark '{given}' is no length of time", hint=_DELAY
-            ) from problem
-        if interval.months:
-            raise CatalogProblem(
-                f"the watermark '{given}' has months, which differ in length",
-                hint=_DELAY,
-            )
-        delay = interval.duration
+    delay = None if given is None else length_of_time("watermark", given, _DELAY)
     if delay is not None and delay < timedelta():
         raise CatalogProblem("the delay of a watermark is not negative", hint=_DELAY)
     return delay
+
+
+def length_of_time(what: str, given: str | timedelta, hint: str) -> timedelta:
+    """A length of time, such as ``"10 seconds"``; it may be negative.
+
+    Parameters
+    ----------
+    what, hint
+        What it is, and what to write instead, for errors.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is none, or has months.
+    """
+    from arroyo_nb.plan.expressions.intervals import parse_interval
+
+    if isinstance(given, timedelta):
+        return given
+    wrong = CatalogProblem(f"the {what} '{given}' is no length of time", hint=hint)
+    if not isinstance(given, str):
+        raise wrong
+    try:
+        interval = parse_interval(given)
+    except CatalogProblem as problem:
+        raise wrong from problem
+    if interval.months:
+        raise CatalogProblem(
+            f"the {what} '{given}' has months, which differ in length", hint=hint
+        )
+    return interval.duration
 
 
 _DELAY = "write how late a row may be, such as '10 seconds' or '0 seconds'"

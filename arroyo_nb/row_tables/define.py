@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
@@ -23,12 +24,12 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import usual_format
 from arroyo_nb.kafka.emit.targets import TAPE, EmitOptions, to_table
+from arroyo_nb.plan.expressions.intervals import interval_text
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
 from arroyo_nb.row_tables import StreamRows, instant_us, is_utf8, watermark_delay
 from arroyo_nb.row_tables.disorder import disordered
 from arroyo_nb.row_tables.from_data import rows_of_data
 from arroyo_nb.row_tables.from_text import rows_of_text
-from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.source import ScriptText
 from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US
 from arroyo_nb.tape.format import is_tape_file
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
 
 CELL = "<cell>"
+
+_Parts: TypeAlias = "list[list[tuple[bytes, int]]]"
+"""Records by micro-batch: the value of each, and when it arrives."""
 
 FIRST_ARRIVAL_US = instant_us(datetime.min)
 
@@ -161,16 +165,16 @@ def define_rows(
     after = plan(statement).catalog
     table = after.get(name)
     assert isinstance(table, ConnectorTable), "the statement declares it"
-    records = _records(found, table)
+    parts = _parts(found, table)
     old = catalog.get(name) if name in catalog else None
-    changes = _changes(old, table, found, [value for value, _ in records])
+    changes = _changes(old, table, parts)
     sharing = [
         other.name
         for other in catalog.tables.values()
         if other is not old and _plays(other, place)
     ]
     users = readers(lambda used: _plays(used, place))
-    _write(place, name, records, found, users=users, sharing=sharing)
+    _write(place, name, parts, users=users, sharing=sharing)
     times = [row[found.event_time] for row in found.rows if found.event_time]
     made = RowTable(
         table.name,
@@ -242,7 +246,7 @@ def rows_statement(
         options["event_time_field"] = found.event_time
     elif found.event_time is not None:
         at = written_name(found.event_time)
-        behind = f" - INTERVAL '{delay // MICROSECOND} microseconds'" if delay else ""
+        behind = f" - INTERVAL '{interval_text(delay)}'" if delay else ""
         columns.append(f"WATERMARK FOR {at} AS {at}{behind}")
     elif delay is not None:
         raise RunProblem(
@@ -253,33 +257,36 @@ def rows_statement(
     return written_table(written_name(name), columns, options)
 
 
-def _records(found: StreamRows, table: ConnectorTable) -> list[tuple[bytes, int]]:
-    """The value of each record, and when it arrives."""
+def _parts(found: StreamRows, table: ConnectorTable) -> _Parts:
+    """The value of each record, and when it arrives, by micro-batch."""
     target = to_table(table, EmitOptions(), lambda: None)
-    values = (value for value, _, _ in target.records(found.rows))
-    return list(zip(values, found.arrivals_us, strict=True))
+    parts: dict[int, list[tuple[bytes, int]]] = {}
+    for (value, _, _), arrival_us, batch in zip(
+        target.records(found.rows), found.arrivals_us, found.batches, strict=True
+    ):
+        parts.setdefault(batch, []).append((value, arrival_us))
+    return [*parts.values()]
 
 
 def _write(
     place: Path,
     name: str,
-    records: Sequence[tuple[bytes, int]],
-    found: StreamRows,
+    parts: _Parts,
     *,
     users: Sequence[str],
     sharing: Sequence[str],
 ) -> None:
     current_roots().check(place, str(place))
-    if place.exists() and _content(place) == _parts(records, found.batches):
+    if place.exists() and _content(place) == parts:
         return
     _remove(place, users, sharing)
-    writer = RecordWriter(place, name, made_by=ROWS, together_us=None)
-    with writer:
-        for number, (value, arrival_us) in enumerate(records):
-            if number and found.batches[number] != found.batches[number - 1]:
-                writer.flush()
-            record = TapeRecord(0, number, arrival_us // 1000, None, value)
-            writer.append(record, arrival_us)
+    numbers = count()
+    with RecordWriter(place, name, made_by=ROWS, together_us=None) as writer:
+        for part in parts:
+            for value, arrival_us in part:
+                record = TapeRecord(0, next(numbers), arrival_us // 1000, None, value)
+                writer.append(record, arrival_us)
+            writer.flush()
         writer.finish()
 
 
@@ -327,18 +334,8 @@ def _is_of_rows(place: Path) -> bool:
         return False
 
 
-def _parts(
-    records: Sequence[tuple[bytes, int]], batches: Sequence[int]
-) -> list[list[tuple[bytes, int]]]:
-    """The records of each micro-batch."""
-    parts: dict[int, list[tuple[bytes, int]]] = {}
-    for record, batch in zip(records, batches, strict=True):
-        parts.setdefault(batch, []).append(record)
-    return [*parts.values()]
-
-
-def _content(place: Path) -> list[list[tuple[bytes, int]]]:
-    """The same of a tape; of what is none: nothing."""
+def _content(place: Path) -> _Parts:
+    """The same of a tape as of rows (:func:`_parts`); of what is none: nothing."""
     try:
         chunks = [chunk for _, chunk in RecordTape(place, str(place)).chunks()]
     except ArroyoError:
@@ -356,9 +353,7 @@ def _content(place: Path) -> list[list[tuple[bytes, int]]]:
     ]
 
 
-def _changes(
-    old: Relation | None, new: ConnectorTable, found: StreamRows, values: list[bytes]
-) -> str:
+def _changes(old: Relation | None, new: ConnectorTable, now: _Parts) -> str:
     """What is different from the rows before, in words."""
     if not isinstance(old, ConnectorTable) or old.connector != TAPE:
         return ""
@@ -367,12 +362,12 @@ def _changes(
     before = _content(Path(str(old.spec.options["path"])))
     if not before:
         return ""
-    records = Counter(value for part in before for value, _ in part)
-    added = (Counter(values) - records).total()
-    removed = (records - Counter(values)).total()
+    had, has = (
+        Counter(v for part in parts for v, _ in part) for parts in (before, now)
+    )
+    added, removed = (has - had).total(), (had - has).total()
     said = [f"{_counted(added, 'row')} added"] if added else []
     said += [f"{_counted(removed, 'row')} removed"] if removed else []
-    now = _parts(list(zip(values, found.arrivals_us, strict=True)), found.batches)
     if not said and now != before:
         said.append("the same rows, which arrive otherwise")
     if old.watermark != new.watermark:

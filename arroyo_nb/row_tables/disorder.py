@@ -9,9 +9,8 @@ from datetime import timedelta
 from typing import Any
 
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.plan.expressions.intervals import parse_interval
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.row_tables import StreamRows, stream_rows
+from arroyo_nb.row_tables import StreamRows, length_of_time, stream_rows
 from arroyo_nb.row_tables.values import reader
 from arroyo_nb.schema import MICROSECOND, Schema
 from arroyo_nb.tape.disorder import Disorder
@@ -88,18 +87,8 @@ def _matcher(schema: Schema, column: str, text: str) -> Callable[[Any], bool]:
 
 def _time_us(name: str, value: Any) -> int:
     hint = f"write a length of time, such as {name}='10s'"
-    if isinstance(value, timedelta):
-        length = value
-    else:
-        try:
-            interval = parse_interval(str(value))
-        except CatalogProblem:
-            raise CatalogProblem(
-                f"the {name} '{value}' is no length of time", hint=hint
-            ) from None
-        if interval.months:
-            raise CatalogProblem(f"the {name} '{value}' has months", hint=hint)
-        length = interval.duration
+    written = value if isinstance(value, timedelta) else str(value)
+    length = length_of_time(name, written, hint)
     if length < timedelta():
         raise CatalogProblem(f"the {name} '{value}' is negative", hint=hint)
     return length // MICROSECOND
