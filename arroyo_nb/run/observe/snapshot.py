@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arroyo_nb.run.observe.lateness import Lateness
 
 LAST_YEAR = 9990
 """A watermark from this year on is the end of a bounded stream, not a time."""
@@ -127,22 +130,141 @@ class SourceProgress:
 
 @dataclass(frozen=True)
 class MarkPoint:
-    """Where event time stood after one batch: arrival side and watermark side."""
+    """Where event time stood after one batch: arrival side and watermark side.
+
+    ``sources`` has the newest event time of each source so far, by its name.
+    """
 
     batch_id: int
     elapsed_s: float
     max_event_time: datetime | None
     watermark: datetime | None
+    sources: tuple[tuple[str, datetime], ...] = ()
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Some of the rows that a micro-batch put into windows.
+
+    ``times`` are event times of a sample, evenly drawn: all of them where ``rows`` are
+    as many. ``late_before`` is the watermark at their arrival: a row is late where a
+    window of its ended at or before it.
+    """
+
+    batch_id: int
+    elapsed_s: float
+    rows: int
+    times: tuple[datetime, ...]
+    late_before: datetime | None
+
+
+@dataclass(frozen=True)
+class LateRows:
+    """Rows that came in one micro-batch for one window that had closed before.
+
+    ``start`` and ``end`` are the window's, ``watermark`` is the one at their arrival,
+    which had passed ``end``, and ``closed_in`` is the batch that closed the window.
+    ``elapsed_s`` says when they came.
+    """
+
+    batch_id: int
+    elapsed_s: float
+    start: datetime
+    end: datetime
+    watermark: datetime
+    rows: int
+    closed_in: int | None = None
+
+    @property
+    def late_by(self) -> timedelta:
+        """How far the watermark was past the window's end."""
+        return self.watermark - self.end
 
 
 @dataclass(frozen=True)
 class Change:
-    """A row that came (``c``), changed (``u``) or was taken back (``d``) in a batch."""
+    """A row that came (``c``), changed (``u``) or was taken back (``d``) in a batch.
+
+    ``key`` numbers the row that it speaks of: changes of one row have the same number,
+    0 where rows have none, as those of an output that only appends.
+    """
 
     op: str
     batch_id: int
     before: tuple[Any, ...] | None
     after: tuple[Any, ...] | None
+    key: int = 0
+
+
+@dataclass(frozen=True)
+class KeyHistory:
+    """What happened to one row of an updating result, as far as its changes are kept.
+
+    ``changes`` counts them, the first one too. ``numbers`` are the values that its
+    first number column (``column``) had, oldest first, None where it was NULL or the
+    row was not there; the newest sixty at most. ``before`` is the row before its newest
+    change, None where there was none. ``batch_id`` is that of the newest change.
+    """
+
+    key: int
+    changes: int
+    batch_id: int
+    column: str = ""
+    numbers: tuple[float | None, ...] = ()
+    before: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One operator of the streaming plan.
+
+    ``inputs`` are the numbers of the steps that it reads. ``badge`` says how it
+    compares with Arroyo: ``exact``, ``micro-batch`` or ``differs``, and ``note`` in
+    which way. Counts are None where they are not known: ``rows`` that it has put out so
+    far (of a source: read), ``rows_per_s``, ``state_rows`` and ``state_bytes`` of what
+    it keeps. ``line`` is where its clause begins in the cell, from 1; 0: nowhere.
+    """
+
+    number: int
+    text: str
+    kind: str
+    inputs: tuple[int, ...] = ()
+    badge: str = "exact"
+    note: str = ""
+    line: int = 0
+    rows: int | None = None
+    rows_per_s: float | None = None
+    state_rows: int | None = None
+    state_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Which micro-batch of a run's trace a snapshot shows.
+
+    ``first`` to ``last`` are those that can be shown. ``is_newest``: it follows the
+    run. ``speed`` is that of playing, 0: it stands still.
+    """
+
+    batch_id: int
+    first: int
+    last: int
+    is_newest: bool = True
+    speed: float = 0.0
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was clicked: a window, by its ``start`` and ``end``, or a ``key``. The
+    views show what belongs to it."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+    key: int | None = None
+
+    def has_time(self, moment: datetime) -> bool:
+        """Whether an event time lies in the selected window."""
+        return bool(self.start and self.end and self.start <= moment < self.end)
 
 
 @dataclass(frozen=True)
@@ -177,11 +299,19 @@ class Snapshot:
     windows had to be counted together, ``late_exact`` where fewer than ``late_rows``
     may have been late.
 
-    Of a run with several outputs it is the first one's picture, with the counts of all;
-    ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
+    Of a run with several outputs it is the picture of number ``output``, with the
+    counts of all; ``outputs`` names them, and ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
     where their rows are only previewed. Where rows came and none came out, ``hints``
     says what the author of the script has probably overlooked. ``handle`` is what its
     user writes for the run, as in ``by_hour.table()``.
+
+    Of its trace it has the newest ``arrivals``, the ``late`` rows by batch and window,
+    newest last, and how far rows came behind the newest event (``lateness``, None
+    without a window). ``row_keys`` are the keys of ``rows``, in their order, and
+    ``histories`` what happened to those rows; both are empty where rows have no key.
+    ``plan`` are the operators of the output, inputs before those that read them.
+    ``moment`` says which micro-batch it shows, None where there is one picture only,
+    and ``selected`` what was clicked.
     """
 
     name: str
@@ -226,6 +356,16 @@ class Snapshot:
     late_exact: bool = True
     can_pause: bool = False
     paused: bool = False
+    output: int = 0
+    outputs: tuple[str, ...] = ()
+    arrivals: tuple[Arrivals, ...] = ()
+    late: tuple[LateRows, ...] = ()
+    lateness: Lateness | None = None
+    row_keys: tuple[int, ...] = ()
+    histories: tuple[KeyHistory, ...] = ()
+    plan: tuple[PlanStep, ...] = ()
+    moment: Moment | None = None
+    selected: Selection | None = None
 
 
 def before_end(instant: datetime | None) -> datetime | None:
