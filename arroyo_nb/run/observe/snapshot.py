@@ -300,10 +300,11 @@ class Snapshot:
     may have been late.
 
     Of a run with several outputs it is the picture of number ``output``, with the
-    counts of all; ``outputs`` names them, and ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
-    where their rows are only previewed. Where rows came and none came out, ``hints``
-    says what the author of the script has probably overlooked. ``handle`` is what its
-    user writes for the run, as in ``by_hour.table()``.
+    counts of all; ``outputs`` names them, and ``more_outputs`` counts the others.
+    ``unwritten`` are the tables of its INSERTs where their rows are only previewed.
+    Where rows came and none came out, ``hints`` says what the author of the script has
+    probably overlooked. ``handle`` is what its user writes for the run, as in
+    ``by_hour.table()``.
 
     Of its trace it has the newest ``arrivals``, the ``late`` rows by batch and window,
     newest last, and how far rows came behind the newest event (``lateness``, None
