@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress, naive
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
@@ -63,6 +64,10 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         open_sessions=progress.open_sessions if progress else None,
         closed_sessions=trace.closed_sessions if trace else 0,
         windows=trace.windows() if trace else (),
+        arrivals=trace.arrivals if trace else (),
+        late=late_rows(trace.window, trace.late_batches, trace.batches)
+        if trace
+        else (),
         history=seen.history.points,
         sources=tuple(_sources(run)),
         columns=tuple(headers.values()),

@@ -182,8 +182,6 @@ class ChangesPreview(Preview):
             When they are more than memory holds, or of a run that was resumed, and
             not all changes are kept that make them.
         """
-        from arroyo_nb.changelog.zset import fold
-
         relation = self._relation
         if relation.is_large:
             changes = None
@@ -198,7 +196,52 @@ class ChangesPreview(Preview):
                     "changelog()",
                 )
             relation = self._folded(changes)
+        return self._rows_of(relation)
+
+    def _rows_of(self, relation: _ChangedRows) -> pa.Table:
+        from arroyo_nb.changelog.zset import fold
+
         return self._shaped(fold(relation.in_place()).select(self._row.names))
+
+    def table_at(self, batch_id: int) -> pa.Table:
+        """The rows that the changes up to an earlier micro-batch leave.
+
+        Raises
+        ------
+        RunProblem
+            When not all changes are kept that make them.
+        """
+        relation = self._relation_at(batch_id)
+        if relation is None:
+            raise RunProblem(
+                f"the result after batch {batch_id} is not known: not all changes that "
+                "make it are kept" + (f": {self.cut_text}" if self.cut_text else ""),
+                hint="give a larger budget for kept rows, or ask for a later batch",
+            )
+        return self._rows_of(relation)
+
+    def _relation_at(self, batch_id: int) -> _ChangedRows | None:
+        if self._store is None:
+            return self._relation if batch_id >= self._batch_id else None
+        changes = self._store.changes(batch_id + 1)
+        return None if changes is None else self._folded(changes)
+
+    def state_at(self, batch_id: int, total_rows: int) -> PreviewState:
+        """What a picture showed of it after an earlier micro-batch, as far as its
+        changes are kept."""
+        state = super().state_at(batch_id, total_rows)
+        relation = self._relation_at(batch_id)
+        large = relation is None or relation.is_too_large
+        return _ChangesState(
+            state.batches,
+            state.total_rows,
+            state.kept_rows,
+            None if relation is None else relation.count,
+            state.cut_text,
+            state.first_rows,
+            self._unknown if relation is None or large else relation,
+            tuple(self._row.names),
+        )
 
     def _first_rows(self) -> pa.Table | None:
         shaped = self.order or self.limit is not None
@@ -319,7 +362,7 @@ class _ChangedRows:
 
         known = self.rows.drop_columns([_SEEN])
         rows = consolidate(pa.concat_tables([known, changes]))
-        return _ChangedRows(rows.append_column(_SEEN, self._places(rows)))
+        return _ChangedRows(rows.append_column(_SEEN, self._places(rows, changes)))
 
     def in_place(self) -> pa.Table:
         """The rows in the order in which they first came, each with its weight."""
@@ -341,10 +384,9 @@ class _ChangedRows:
         there = with_column(self.rows, WEIGHT, copies)
         return _ChangedRows(there.filter(pc.greater(copies, 0)))
 
-    def _places(self, rows: pa.Table) -> pa.ChunkedArray:
-        """The place that a row's id has had; behind all others for one that is new."""
-        import numpy as np
-        import pyarrow as pa
+    def _places(self, rows: pa.Table, changes: pa.Table) -> pa.ChunkedArray:
+        """The place that a row's id has had; of one that is new, behind all others, in
+        the order in which the changes first speak of them."""
         import pyarrow.compute as pc
 
         # By the row's id and not by its values: a row that is updated stays where it
@@ -352,9 +394,9 @@ class _ChangedRows:
         had = self.rows[_SEEN].take(
             pc.index_in(rows[ROW_ID], value_set=self.rows[ROW_ID].combine_chunks())
         )
-        first = (pc.max(self.rows[_SEEN]).as_py() or 0) + 1
-        fresh = pa.array(np.arange(first, first + rows.num_rows))
-        return pc.coalesce(had, fresh)
+        behind = (pc.max(self.rows[_SEEN]).as_py() or 0) + 1
+        first = pc.index_in(rows[ROW_ID], value_set=pc.unique(changes[ROW_ID]))
+        return pc.coalesce(had, pc.add(pc.cast(first, "int64"), behind))
 
 
 @dataclass(frozen=True)
