@@ -24,6 +24,7 @@ from uuid import uuid4
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import static_html
 from arroyo_nb.views.panel import MOST_ROWS, body
+from arroyo_nb.views.player import MomentSource, Player
 from arroyo_nb.views.sections import sides
 
 LOG = logging.getLogger("arroyo_nb")
@@ -70,8 +71,11 @@ class Showable(Protocol):
     def resume(self) -> None:
         """Let it go on."""
 
-    def step(self) -> None:
+    def step(self) -> Any:
         """One more chunk."""
+
+    def moments(self) -> MomentSource:
+        """Its recorded micro-batches."""
 
 
 class Slot(Protocol):
@@ -129,12 +133,29 @@ class Panel:
         How many refreshes in a row could not be made.
     sent
         How many messages it has sent while its run went on.
+
+    Parameters
+    ----------
+    run
+        What it shows.
+    stage
+        Where.
+    wish
+        Which views.
+    stays
+        Whether it stays when the run has ended, or had when it was opened.
     """
 
     def __init__(
-        self, run: Showable, stage: Display, wish: PanelOptions | None = None
+        self,
+        run: Showable,
+        stage: Display,
+        wish: PanelOptions | None = None,
+        *,
+        stays: bool = False,
     ) -> None:
         self._run, self._stage, self._wish = run, stage, wish or PanelOptions()
+        self._player, self._stays = Player(run.moments()), stays
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
         self._seen_s = self._still_s = self._beat_s = time.monotonic()
@@ -151,16 +172,20 @@ class Panel:
         with self._lock:
             if not self._open:
                 return False
-            snapshot = self._snapshot()
-            if snapshot.state.ended:
-                self._finish(snapshot)
+            newest, now = self._snapshot(), time.monotonic()
+            seen = self._is_seen(now)
+            if newest.state.ended and not self._is_held(seen=seen):
+                self._finish(newest)
                 return False
-            now = time.monotonic()
-            if self._is_seen(now):
-                self._draw(snapshot)
-                self._draw_still(snapshot, now)
+            if seen:
+                self._draw(self._player.snapshot(newest, self._wish.rows))
+                self._draw_still(newest, now)
                 self._beat(now)
             return True
+
+    def _is_held(self, *, seen: bool) -> bool:
+        """Whether somebody looks at an earlier batch, so that it stays at the end."""
+        return self._stays or (seen and not self._player.follows)
 
     def close(self) -> None:
         """Leave the newest snapshot in the place of the widget."""
@@ -224,6 +249,11 @@ class Panel:
             with self._lock:
                 self._wish = replace(self._wish, view=name)
             self.refresh()
+        else:
+            with self._lock:
+                moved = self._player.press(name)
+            if moved:
+                self.refresh()
 
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}
@@ -301,8 +331,15 @@ REFRESHER = Refresher()
 atexit.register(REFRESHER.close)
 
 
-def show(run: Showable, stage: Display, wish: PanelOptions | None = None) -> Panel:
-    """Show a run live below the cell that is being executed; returns at once."""
-    panel = Panel(run, stage, wish)
+def show(
+    run: Showable,
+    stage: Display,
+    wish: PanelOptions | None = None,
+    *,
+    stays: bool = False,
+) -> Panel:
+    """Show a run live below the cell that is being executed; returns at once. See
+    :class:`Panel`."""
+    panel = Panel(run, stage, wish, stays=stays)
     REFRESHER.add(panel)
     return panel

@@ -21,6 +21,7 @@ from arroyo_nb.views.formatting import (
     pace,
 )
 from arroyo_nb.views.rows import fitted
+from arroyo_nb.views.scrubber import scrubber
 from arroyo_nb.views.sections import PanelView, sides, views, views_of
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.summary import glyph, state_word, told
@@ -119,6 +120,7 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) ->
     cuts = (tell(snapshot) for tell in (not_written, outputs_left_out, trace_left_out))
     parts = (
         _head(snapshot, keys=keys),
+        scrubber(snapshot) if keys else "",
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'
         if snapshot.note
         else "",
@@ -155,7 +157,8 @@ def _state(snapshot: Snapshot) -> str:
 
 
 def _keys(snapshot: Snapshot) -> str:
-    if snapshot.state.ended:
+    is_past = snapshot.moment is not None and not snapshot.moment.is_newest
+    if snapshot.state.ended or (is_past and not snapshot.can_pause):
         return ""
     keys = [("stop", "Stop", "Stop this run")]
     if snapshot.can_pause:

@@ -124,7 +124,7 @@ def test_a_result_at_a_watermark_is_that_of_the_first_batch_that_had_reached_it(
     at = run.at(watermark="2024-01-01T00:00:10Z")
     assert at.equals(run.at(batch=found.batch_id))
     assert pc.max(pc.struct_field(at["w"], "end")).as_py() <= found.watermark
-    with pytest.raises(RunProblem, match="is no time|is not a time"):
+    with pytest.raises(RunProblem, match="not a time"):
         run.at(watermark="noon")
     with pytest.raises(RunProblem, match="batch 999 is not recorded"):
         run.at(batch=999)

@@ -61,7 +61,7 @@ class BatchTotals:
     dropped_rows: Mapping[str, int] = field(default_factory=dict)
 
 
-class BatchLog(Sequence[BatchTotals]):
+class BatchLog:
     """The totals after the first :data:`TRACE_BATCHES` micro-batches, in their order;
     appended by one thread, read by any."""
 
@@ -76,8 +76,12 @@ class BatchLog(Sequence[BatchTotals]):
     def __len__(self) -> int:
         return len(self._totals)
 
-    def __getitem__(self, index: int) -> BatchTotals:  # type: ignore[override]
+    def __getitem__(self, index: int) -> BatchTotals:
         return self._totals[index]
+
+    def since(self, index: int) -> Sequence[BatchTotals]:
+        """Those from the so many-th on."""
+        return self._totals[index:]
 
     def of_batch(self, batch_id: int) -> BatchTotals | None:
         """The totals after a batch; None: it is not recorded."""

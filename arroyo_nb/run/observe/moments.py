@@ -82,6 +82,7 @@ class Moments:
         self._trace = trace
         self._counts: Tally | None = None
         self._counted = 0
+        self._times: list[tuple[int, float]] = []
 
     @property
     def first(self) -> int:
@@ -94,6 +95,14 @@ class Moments:
         """The last one."""
         totals = self._trace.totals
         return totals[-1].batch_id if totals else -1
+
+    @property
+    def times(self) -> Sequence[tuple[int, float]]:
+        """Each recorded batch, and the seconds since the start at which it ended."""
+        totals = self._trace.totals
+        for known in totals.since(len(self._times)):
+            self._times.append((known.batch_id, known.elapsed_s))
+        return self._times
 
     def snapshot(self, newest: Snapshot, batch_id: int, rows: int) -> Snapshot:
         """The run as it was after a batch.
