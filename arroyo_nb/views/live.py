@@ -18,12 +18,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock, RLock, Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import static_html
-from arroyo_nb.views.panel import MOST_ROWS, body
+from arroyo_nb.views.panel import MOST_ROWS, STEPS, body
 from arroyo_nb.views.player import MomentSource, Player
 from arroyo_nb.views.sections import sides
 
@@ -62,6 +62,14 @@ class Showable(Protocol):
     def snapshot(self, rows: int = ...) -> Snapshot:
         """Its picture; cheap."""
 
+    def moments(self) -> MomentSource:
+        """Its recorded micro-batches."""
+
+
+@runtime_checkable
+class Controllable(Protocol):
+    """A run whose panel has buttons; a trace that was loaded has none."""
+
     def stop(self, note: str = ...) -> Any:
         """End it; returns at once."""
 
@@ -71,11 +79,8 @@ class Showable(Protocol):
     def resume(self) -> None:
         """Let it go on."""
 
-    def step(self) -> Any:
-        """One more chunk."""
-
-    def moments(self) -> MomentSource:
-        """Its recorded micro-batches."""
+    def step(self, *, until: str | None = ...) -> Any:
+        """One more chunk, or as many as it takes."""
 
 
 class Slot(Protocol):
@@ -243,9 +248,9 @@ class Panel:
     def _pressed(self, name: str) -> None:
         """A message of the page, on whatever thread it comes."""
         self._seen_s = time.monotonic()
-        if (act := ACTS.get(name)) is not None:
-            act(self._run)
-        elif name in sides():
+        if self._acts(name):
+            return
+        if name in sides():
             with self._lock:
                 self._wish = replace(self._wish, view=name)
             self.refresh()
@@ -255,10 +260,22 @@ class Panel:
             if moved:
                 self.refresh()
 
+    def _acts(self, name: str) -> bool:
+        """Whether a button of the run was pressed."""
+        word, _, until = name.partition(" ")
+        steps = word == "step" and until in STEPS
+        if not isinstance(self._run, Controllable) or not (name in ACTS or steps):
+            return False
+        if steps:
+            self._run.step(until=until)
+        else:
+            ACTS[name](self._run)
+        return True
+
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}
 
-ACTS: Mapping[str, Callable[[Showable], Any]] = {
+ACTS: Mapping[str, Callable[[Controllable], Any]] = {
     "stop": lambda run: run.stop("stopped with its Stop button"),
     "pause": lambda run: run.pause(),
     "resume": lambda run: run.resume(),

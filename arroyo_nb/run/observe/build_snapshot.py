@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.late_ledger import late_rows
-from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress, naive
+from arroyo_nb.run.observe.snapshot import (
+    Moment,
+    RunState,
+    Snapshot,
+    SourceProgress,
+    naive,
+)
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
+    from arroyo_nb.run.observe.batch_log import BatchLog
     from arroyo_nb.run.run import Run
 
 
@@ -89,7 +96,16 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         late_exact=all(t.late_exact for o in all_seen for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
         paused=run.sources.paused,
+        moment=_newest_moment(seen.totals),
     )
+
+
+def _newest_moment(totals: BatchLog) -> Moment | None:
+    """The newest batch among those that can be shown."""
+    if not totals:
+        return None
+    last = totals[-1].batch_id
+    return Moment(last, totals[0].batch_id, last)
 
 
 def window_text(window: nodes.Window | None) -> str:

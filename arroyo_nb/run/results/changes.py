@@ -17,7 +17,7 @@ from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import Change
 from arroyo_nb.run.results.preview import Preview, PreviewOptions
-from arroyo_nb.run.results.preview_state import PreviewState, last_rows
+from arroyo_nb.run.results.preview_state import SHOWN_ROWS, PreviewState, last_rows
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema, nullable
 
 if TYPE_CHECKING:
@@ -219,6 +219,23 @@ class ChangesPreview(Preview):
                 hint="give a larger budget for kept rows, or ask for a later batch",
             )
         return self._rows_of(relation)
+
+    def _newest_until(
+        self, batch_id: int
+    ) -> tuple[int, tuple[tuple[int, pa.Table], ...]]:
+        store = self._readable
+        if store is None:
+            return super()._newest_until(batch_id)
+        frames = [f for f in store.frames() if f.batch_id <= batch_id]
+        # Only what is shown is put together: most of the changes are older.
+        newest: list[tuple[int, pa.Table]] = []
+        missing = SHOWN_ROWS
+        for frame in reversed(frames):
+            newest.insert(0, (frame.batch_id, self._documents(frame.rows)))
+            missing -= frame.count
+            if missing <= 0:
+                break
+        return sum(f.count for f in frames), tuple(newest)
 
     def _relation_at(self, batch_id: int) -> _ChangedRows | None:
         if self._store is None:
