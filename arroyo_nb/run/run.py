@@ -489,14 +489,14 @@ class Run(BackgroundTask):
         """What the author of the script has probably overlooked."""
         return tuple(self.plan.hints)
 
-    def snapshot(self, rows: int = 20) -> Snapshot:
-        """One picture of it for a view; cheap, and never touches Spark.
+    def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
+        """One picture of an output for a view; cheap, and never touches Spark.
 
         Its rows, watermark, windows and counts are those of one micro-batch, the newest
         whose progress is known.
         """
-        with self._life.lock, self.outputs[0].observation.lock:
-            return build_snapshot(self, rows)
+        with self._life.lock, self.outputs[output].observation.lock:
+            return build_snapshot(self, rows, output)
 
     def discard(self) -> Run:
         """Stop it and remove its folder where no user named it; returns at once."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Reversible
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.run.observe.snapshot import Change
+from arroyo_nb.run.observe.snapshot import Change, KeyHistory
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +57,14 @@ class PreviewState:
         if self.first_rows is not None:
             return list(reversed(last_rows(self.first_rows.slice(0, count), count)))
         return [row for _, row in self._numbered(count)]
+
+    def newest_keyed(self, count: int) -> tuple[list[tuple[Any, ...]], tuple[int, ...]]:
+        """The rows of :meth:`newest` and, where rows have keys, the key of each."""
+        return self.newest(count), ()
+
+    def histories(self, keys: Iterable[int]) -> tuple[KeyHistory, ...]:  # noqa: ARG002
+        """What happened to the rows of these keys: nothing, where rows only come."""
+        return ()
 
     def newest_changes(self, count: int) -> tuple[Change, ...]:
         """The newest rows as changes, newest first."""
