@@ -298,7 +298,7 @@ class ArroyoMagics(Magics):
         return str(request.get("metadata", {}).get("cellId") or "")
 
     def _show(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
-        from arroyo_nb.views import live, static_html
+        from arroyo_nb.views import live
         from arroyo_nb.views.notebook import NotebookStage, is_interactive, publish
         from arroyo_nb.views.sections import needs_plan
 
@@ -320,8 +320,7 @@ class ArroyoMagics(Magics):
             # Also after an interrupt or an error: what came so far stays in the
             # notebook.
             if panel is None:
-                snapshot = run.snapshot(wish.rows)
-                publish(static_html.bundle(snapshot, view=wish.view, plan=wish.plan))
+                publish(live.static_bundle(run, wish))
             elif line.get("wait", False):
                 panel.refresh()
 

@@ -6,8 +6,10 @@ heartbeat and without morphing, so open details close with the next frame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
+from html import unescape
 from typing import Any
 
 import ipywidgets
@@ -22,6 +24,12 @@ LOST = (
     ".jupyter-widgets-disconnected .arroyo header::after { font-weight: 600; "
     "content: '■ ended with its kernel: run the cell again' }"
 )
+
+TAB = re.compile(
+    r'<button type="button" role="tab"[^>]* data-do="(output \d+)" '
+    r'aria-selected="(\w+)"[^>]*>([^<]*)<'
+)
+PICK = re.compile(r' role="button" tabindex="0" data-do="[^"]*" aria-pressed="\w+"')
 
 KEYS = ("pause", "resume", "step", "stop")
 SIDES = sides()
@@ -54,7 +62,10 @@ class CorePanel:
         for key, button in self._keys.items():
             button.on_click(partial(_press, pressed, key))
         keys = ipywidgets.HBox(list(self._keys.values()))
-        self._box = ipywidgets.VBox([keys, self._html])
+        self._pressed = pressed
+        self._outputs: dict[str, ipywidgets.Button] = {}
+        self._tabs = ipywidgets.HBox([])
+        self._box = ipywidgets.VBox([keys, self._tabs, self._html])
 
     @property
     def frame(self) -> str:
@@ -63,11 +74,28 @@ class CorePanel:
 
     @frame.setter
     def frame(self, frame: str) -> None:
-        self._html.value = self._style + frame
+        # Nothing here hears a click on it.
+        self._html.value = self._style + PICK.sub("", frame)
+        self._show_outputs(frame)
         for key, button in self._keys.items():
             button.disabled = f'data-do="{key}"' not in frame
             hidden = button.disabled and key in SIDES
             button.layout.display = "none" if hidden else ""
+
+    def _show_outputs(self, frame: str) -> None:
+        """A button for each output of the frame; the one that is shown is marked."""
+        tabs = {do: (unescape(name), on) for do, on, name in TAB.findall(frame)}
+        if list(tabs) != list(self._outputs):
+            for button in self._outputs.values():
+                button.close()
+            self._outputs = {do: ipywidgets.Button() for do in tabs}
+            for do, button in self._outputs.items():
+                button.on_click(partial(_press, self._pressed, do))
+            self._tabs.children = list(self._outputs.values())
+        for do, (name, is_shown) in tabs.items():
+            button = self._outputs[do]
+            button.description = name
+            button.button_style = "primary" if is_shown == "true" else ""
 
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""
@@ -79,7 +107,8 @@ class CorePanel:
 
     def close(self) -> None:
         """Take it and its parts off the page."""
-        for part in (*self._keys.values(), *self._box.children, self._box):
+        buttons = (*self._keys.values(), *self._outputs.values())
+        for part in (*buttons, *self._box.children, self._box):
             part.close()
 
 

@@ -17,14 +17,18 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock, RLock, Thread
 from typing import Any, Protocol
 from uuid import uuid4
 
-from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Selection, Snapshot
 from arroyo_nb.views import static_html
+from arroyo_nb.views.outputs import chosen_output, other_outputs
 from arroyo_nb.views.panel import MOST_ROWS, body
 from arroyo_nb.views.sections import sides
+from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
+from arroyo_nb.views.selection import WORD as SELECT
 
 LOG = logging.getLogger("arroyo_nb")
 LOG.addHandler(logging.NullHandler())
@@ -58,8 +62,8 @@ class Showable(Protocol):
     def name(self) -> str:
         """Name of the run."""
 
-    def snapshot(self, rows: int = ...) -> Snapshot:
-        """Its picture; cheap."""
+    def snapshot(self, rows: int = ..., output: int = ...) -> Snapshot:
+        """The picture of an output; cheap."""
 
     def stop(self, note: str = ...) -> Any:
         """End it; returns at once."""
@@ -113,11 +117,14 @@ class Display(Protocol):
 
 @dataclass(frozen=True)
 class PanelOptions:
-    """What the cell asked to see: a view, how many rows, the plan's text."""
+    """What the cell asked to see: a view, how many rows, the plan's text; and what was
+    clicked: an output, and what is ``selected`` in it."""
 
     view: str | None = None
     rows: int = MOST_ROWS
     plan: str = ""
+    output: int = 0
+    selected: Selection | None = None
 
 
 class Panel:
@@ -138,13 +145,13 @@ class Panel:
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
         self._seen_s = self._still_s = self._beat_s = time.monotonic()
-        self._open = True
+        self._open, self._outputs = True, 1
         self.failures = self.sent = 0
         snapshot = self._snapshot()
         self._screen = stage.screen(self._marker, self._pressed)
         self._screen.frame = self._frame(snapshot)
         self._live = stage.show(self._screen.view())
-        self._still = stage.show(self._snapshot_of(snapshot, self._marker))
+        self._still = stage.show(static_bundle(run, self._wish, self._marker))
 
     def refresh(self) -> bool:
         """Bring the page up to date; returns whether there is more to come."""
@@ -153,12 +160,12 @@ class Panel:
                 return False
             snapshot = self._snapshot()
             if snapshot.state.ended:
-                self._finish(snapshot)
+                self._finish()
                 return False
             now = time.monotonic()
             if self._is_seen(now):
                 self._draw(snapshot)
-                self._draw_still(snapshot, now)
+                self._draw_still(now)
                 self._beat(now)
             return True
 
@@ -166,20 +173,19 @@ class Panel:
         """Leave the newest snapshot in the place of the widget."""
         with self._lock:
             if self._open:
-                self._finish(self._snapshot())
+                self._finish()
 
     def _snapshot(self) -> Snapshot:
-        return self._run.snapshot(self._wish.rows)
+        """What the page shows: of what is selected also older rows."""
+        wish = self._wish
+        rows = wish.rows if wish.selected is None else SELECTED_ROWS
+        snapshot = _output_of(self._run, rows, wish.output)
+        self._outputs = len(snapshot.outputs)
+        return selected(snapshot, wish.selected)
 
     def _frame(self, snapshot: Snapshot) -> str:
         wish = self._wish
         return body(snapshot, view=wish.view, plan=wish.plan, rows=wish.rows, keys=True)
-
-    def _snapshot_of(self, snapshot: Snapshot, marker: str = "") -> Data:
-        wish = self._wish
-        return static_html.bundle(
-            snapshot, marker=marker, view=wish.view, plan=wish.plan
-        )
 
     def _is_seen(self, now: float) -> bool:
         # While a cell is executed, the kernel reads no message of a page: its silence
@@ -201,16 +207,16 @@ class Panel:
             self._screen.say_alive()
             self.sent += 1
 
-    def _draw_still(self, snapshot: Snapshot, now: float) -> None:
+    def _draw_still(self, now: float) -> None:
         if now - self._still_s >= STILL_S:
             self._still_s = now
-            self._still.update(self._snapshot_of(snapshot, self._marker))
+            self._still.update(static_bundle(self._run, self._wish, self._marker))
             self.sent += 1
 
-    def _finish(self, snapshot: Snapshot) -> None:
+    def _finish(self) -> None:
         # The last picture first, and only then the widget goes: the page never shows an
         # empty place.
-        self._live.update(self._snapshot_of(snapshot))
+        self._live.update(static_bundle(self._run, self._wish))
         self._still.update(NOTHING)
         self._screen.close()
         self._open = False
@@ -221,9 +227,32 @@ class Panel:
         if (act := ACTS.get(name)) is not None:
             act(self._run)
         elif name in sides():
-            with self._lock:
-                self._wish = replace(self._wish, view=name)
-            self.refresh()
+            self._show(view=name)
+        elif (output := chosen_output(name, self._outputs)) is not None:
+            # What is selected is a row or a window of the other one.
+            self._show(output=output, selected=None)
+        elif name.startswith(f"{SELECT} "):
+            self._show(selected=after(name, self._wish.selected))
+
+    def _show(self, **wish: Any) -> None:
+        with self._lock:
+            self._wish = replace(self._wish, **wish)
+        self.refresh()
+
+
+def static_bundle(run: Showable, wish: PanelOptions, marker: str = "") -> Data:
+    """What stays of a run in the notebook: its first output, whatever was clicked, and
+    a few rows of the others."""
+    snapshot = run.snapshot(wish.rows)
+    others = other_outputs(snapshot, partial(_output_of, run))
+    return static_html.bundle(
+        snapshot, marker=marker, view=wish.view, plan=wish.plan, others=others
+    )
+
+
+def _output_of(run: Showable, rows: int, output: int) -> Snapshot:
+    # A run with one output need not know that there may be others.
+    return run.snapshot(rows, output=output) if output else run.snapshot(rows)
 
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}
