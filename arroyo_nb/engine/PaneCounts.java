@@ -28,6 +28,9 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
   private static final String BATCH_ID = "streaming.sql.batchId"; // of MicroBatchExecution
   private static final long NO_STREAM = -1;
 
+  /** Event times of a batch that are kept: a power of two. */
+  private static final int SAMPLE = 64;
+
   private final long width;
   private final int most;
   private final TreeMap<Long, Panes> batches = new TreeMap<>();
@@ -64,7 +67,8 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
    * What a batch counted; the batches before it are forgotten.
    *
    * @return null: no row; else 64-bit numbers: the newest event time, how many panes are
-   *     counted together, and of each its start and its rows
+   *     counted together, how many event times are in the sample, the sample, and of each
+   *     pane its start and its rows
    */
   public synchronized byte[] take(long batchId) {
     Panes found = batches.get(batchId);
@@ -139,6 +143,11 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
     private final Map<Long, long[]> rows = new HashMap<>();
     private long together = 1;
     private long newest = Long.MIN_VALUE;
+    // Every so many rows, a power of two: of few rows all, of many an even draw.
+    private final long[] sample = new long[SAMPLE];
+    private int sampled;
+    private long every = 1;
+    private long seen;
     // The pane of the row before, which is that of most rows.
     private long start;
     private long end;
@@ -155,6 +164,25 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
       }
       count[0]++;
       newest = Math.max(newest, micros);
+      if ((seen++ & (every - 1)) == 0) {
+        draw(micros);
+      }
+    }
+
+    private void draw(long micros) {
+      if (sampled == SAMPLE) {
+        thin(); // this row is drawn by the wider one too: SAMPLE is even
+      }
+      sample[sampled++] = micros;
+    }
+
+    /** Keeps every second one that was drawn. */
+    private void thin() {
+      every *= 2;
+      sampled = (sampled + 1) / 2;
+      for (int i = 1; i < sampled; i++) {
+        sample[i] = sample[2 * i];
+      }
     }
 
     private void turnTo(long micros) {
@@ -180,6 +208,27 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
       while (rows.size() > most) {
         widen();
       }
+      mergeSample(other);
+    }
+
+    /** Both draws become as wide as the wider one, so that each row weighs the same. */
+    private void mergeSample(Panes other) {
+      while (every < other.every) {
+        thin();
+      }
+      long ratio = every / other.every;
+      for (int i = 0; i < other.sampled; i++) {
+        if (i % ratio == 0) {
+          if (sampled == SAMPLE) {
+            thin();
+            ratio *= 2;
+            if (i % ratio != 0) {
+              continue;
+            }
+          }
+          sample[sampled++] = other.sample[i];
+        }
+      }
     }
 
     /** Counts two neighbours as one from now on. */
@@ -196,8 +245,11 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
     }
 
     byte[] encoded() {
-      ByteBuffer out = ByteBuffer.allocate(Long.BYTES * (2 + 2 * rows.size()));
-      out.putLong(newest).putLong(together);
+      ByteBuffer out = ByteBuffer.allocate(Long.BYTES * (3 + sampled + 2 * rows.size()));
+      out.putLong(newest).putLong(together).putLong(sampled);
+      for (int i = 0; i < sampled; i++) {
+        out.putLong(sample[i]);
+      }
       rows.forEach((pane, found) -> out.putLong(pane * width * together).putLong(found[0]));
       return out.array();
     }

@@ -30,12 +30,15 @@ class CountedPanes:
         The newest event time.
     together
         How many neighbouring panes are counted as one; 1: each is told apart.
+    sample
+        Event times of some of the rows, at most 64, evenly drawn; of few rows all.
     rows
         Rows by the start of their pane.
     """
 
     newest_us: int
     together: int
+    sample: tuple[int, ...]
     rows: dict[int, int]
 
 
@@ -74,9 +77,11 @@ class PaneCounts:
         encoded = self._java.take(batch_id)
         if encoded is None:
             return None
-        newest, together, *panes = struct.unpack(f">{len(encoded) // 8}q", encoded)
+        numbers = struct.unpack(f">{len(encoded) // 8}q", encoded)
+        newest, together, drawn, *rest = numbers
+        panes = rest[drawn:]
         rows = dict(zip(panes[::2], panes[1::2], strict=True))
-        return CountedPanes(newest, together, rows)
+        return CountedPanes(newest, together, tuple(rest[:drawn]), rows)
 
 
 def has_pane_counts(spark: SparkSession) -> bool:

@@ -12,6 +12,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from importlib import import_module
 from types import TracebackType
@@ -25,6 +26,7 @@ from arroyo_nb.run.observe import late_table as late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.input_rate import InputRate
+from arroyo_nb.run.observe.run_moments import moments_of
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.engine import Engine
+    from arroyo_nb.run.observe.moments import Moments
     from arroyo_nb.run.observe.progress import TriggerProgress
     from arroyo_nb.run.results.preview import OnRows, Preview
 
@@ -274,6 +277,46 @@ class Run(BackgroundTask):
         preview = self._kept_preview(output)
         _warn_of_missing(preview)
         return preview.changelog()
+
+    def at(
+        self,
+        *,
+        batch: int | None = None,
+        watermark: datetime | str | None = None,
+        output: int = 0,
+    ) -> pa.Table:
+        """The result rows of an output as they were after an earlier micro-batch.
+
+        Parameters
+        ----------
+        batch
+            Its number, from 0, as :meth:`changelog` has it.
+        watermark
+            Or the first batch whose watermark had reached this time, UTC.
+        output
+            Which output.
+
+        Raises
+        ------
+        RunProblem
+            When there was no such batch, the watermark has not come so far, or not all
+            rows are kept that the result was made of.
+
+        Examples
+        --------
+        ::
+
+            run.at(batch=3)
+            run.at(watermark="2013-02-08 12:00")
+        """
+        preview = self._kept_preview(output)
+        moments = self.moments(output)
+        return preview.table_at(moments.find(batch, watermark).batch_id)
+
+    def moments(self, output: int = 0) -> Moments:
+        """The recorded micro-batches of an output, each as a snapshot for views; the
+        first 10,000 of a run are recorded."""
+        return moments_of(self, output)
 
     def batches(self, output: int = 0) -> pa.RecordBatchReader:
         """The rows of an output, oldest first, one Arrow record batch after the other:

@@ -71,6 +71,9 @@ class Observed:
     sessions
         From where to where each of them goes, of a window without a key; None: that is
         not known.
+    sample_us
+        Event times of some of the rows, evenly drawn, in microseconds since the epoch;
+        none where Spark itself observed.
     """
 
     rows: int = 0
@@ -79,6 +82,7 @@ class Observed:
     exact: bool = True
     closed_sessions: int = 0
     sessions: Sequence[tuple[datetime, datetime]] | None = None
+    sample_us: Sequence[int] = ()
 
 
 def numbered_assigners(root: Node) -> Iterator[tuple[WindowAggregate, int]]:
@@ -158,7 +162,12 @@ def _observed_by_spark(
 def _as_told(counted: CountedPanes) -> Mapping[str, Any]:
     panes = [{"x": start, "y": rows} for start, rows in counted.rows.items()]
     exact = counted.together == 1
-    return {"max_us": counted.newest_us, "panes": panes, "exact": exact}
+    return {
+        "max_us": counted.newest_us,
+        "panes": panes,
+        "exact": exact,
+        "sample_us": counted.sample,
+    }
 
 
 def observed_sessions(frame: DataFrame, number: int, *, alone: bool) -> DataFrame:
@@ -224,6 +233,7 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         exact=values.get("exact", len(values["panes"]) < BINS) and not too_many,
         closed_sessions=closed,
         sessions=sessions,
+        sample_us=values.get("sample_us", ()),
     )
 
 

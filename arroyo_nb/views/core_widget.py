@@ -31,9 +31,10 @@ TAB = re.compile(
 )
 PICK = re.compile(r' role="button" tabindex="0" data-do="[^"]*" aria-pressed="\w+"')
 
-KEYS = ("pause", "resume", "step", "stop")
+KEYS = ("pause", "resume", "step", "stop", "back", "forward", "play", "hold", "newest")
 SIDES = sides()
-"""Buttons that only some runs have."""
+ALWAYS = ("pause", "resume", "step", "stop")
+"""Buttons that stay where a run has them not, so that the others do not jump."""
 
 
 class CorePanel:
@@ -52,7 +53,7 @@ class CorePanel:
     def __init__(self, still: str, pressed: Callable[[str], None]) -> None:
         hidden = (
             f".{still} {{ display: none !important }} "
-            ".arroyo .keys, .arroyo .tabs { display: none }"
+            ".arroyo :is(.keys, .tabs, .scrubber) { display: none }"
         )
         self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()
@@ -79,7 +80,7 @@ class CorePanel:
         self._show_outputs(frame)
         for key, button in self._keys.items():
             button.disabled = f'data-do="{key}"' not in frame
-            hidden = button.disabled and key in SIDES
+            hidden = button.disabled and key not in ALWAYS
             button.layout.display = "none" if hidden else ""
 
     def _show_outputs(self, frame: str) -> None:

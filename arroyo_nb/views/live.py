@@ -26,6 +26,7 @@ from arroyo_nb.run.observe.snapshot import Selection, Snapshot
 from arroyo_nb.views import static_html
 from arroyo_nb.views.outputs import chosen_output, other_outputs
 from arroyo_nb.views.panel import MOST_ROWS, body
+from arroyo_nb.views.player import MomentSource, Player
 from arroyo_nb.views.sections import sides
 from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
 from arroyo_nb.views.selection import WORD as SELECT
@@ -74,8 +75,11 @@ class Showable(Protocol):
     def resume(self) -> None:
         """Let it go on."""
 
-    def step(self) -> None:
+    def step(self) -> Any:
         """One more chunk."""
+
+    def moments(self, output: int = ...) -> MomentSource:
+        """The recorded micro-batches of an output."""
 
 
 class Slot(Protocol):
@@ -136,20 +140,36 @@ class Panel:
         How many refreshes in a row could not be made.
     sent
         How many messages it has sent while its run went on.
+
+    Parameters
+    ----------
+    run
+        What it shows.
+    stage
+        Where.
+    wish
+        Which views.
+    stays
+        Whether it stays when the run has ended, or had when it was opened.
     """
 
     def __init__(
-        self, run: Showable, stage: Display, wish: PanelOptions | None = None
+        self,
+        run: Showable,
+        stage: Display,
+        wish: PanelOptions | None = None,
+        *,
+        stays: bool = False,
     ) -> None:
         self._run, self._stage, self._wish = run, stage, wish or PanelOptions()
+        self._player, self._stays = Player(run.moments()), stays
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
         self._seen_s = self._still_s = self._beat_s = time.monotonic()
         self._open, self._outputs = True, 1
         self.failures = self.sent = 0
-        snapshot = self._snapshot()
         self._screen = stage.screen(self._marker, self._pressed)
-        self._screen.frame = self._frame(snapshot)
+        self._screen.frame = self._frame(self._newest())
         self._live = stage.show(self._screen.view())
         self._still = stage.show(static_bundle(run, self._wish, self._marker))
 
@@ -158,16 +178,20 @@ class Panel:
         with self._lock:
             if not self._open:
                 return False
-            snapshot = self._snapshot()
-            if snapshot.state.ended:
+            newest, now = self._newest(), time.monotonic()
+            seen = self._is_seen(now)
+            if newest.state.ended and not self._is_held(seen=seen):
                 self._finish()
                 return False
-            now = time.monotonic()
-            if self._is_seen(now):
-                self._draw(snapshot)
+            if seen:
+                self._draw(self._shown(newest))
                 self._draw_still(now)
                 self._beat(now)
             return True
+
+    def _is_held(self, *, seen: bool) -> bool:
+        """Whether somebody looks at an earlier batch, so that it stays at the end."""
+        return self._stays or (seen and not self._player.follows)
 
     def close(self) -> None:
         """Leave the newest snapshot in the place of the widget."""
@@ -175,13 +199,22 @@ class Panel:
             if self._open:
                 self._finish()
 
-    def _snapshot(self) -> Snapshot:
-        """What the page shows: of what is selected also older rows."""
+    @property
+    def _rows(self) -> int:
+        # What belongs to what is selected may have come long ago.
         wish = self._wish
-        rows = wish.rows if wish.selected is None else SELECTED_ROWS
-        snapshot = _output_of(self._run, rows, wish.output)
+        return wish.rows if wish.selected is None else SELECTED_ROWS
+
+    def _newest(self) -> Snapshot:
+        """The chosen output as it is now."""
+        snapshot = _output_of(self._run, self._rows, self._wish.output)
         self._outputs = len(snapshot.outputs)
-        return selected(snapshot, wish.selected)
+        return snapshot
+
+    def _shown(self, newest: Snapshot) -> Snapshot:
+        """What the page shows: at the chosen batch, and of what is selected."""
+        snapshot = self._player.snapshot(newest, self._rows)
+        return selected(snapshot, self._wish.selected)
 
     def _frame(self, snapshot: Snapshot) -> str:
         wish = self._wish
@@ -229,10 +262,17 @@ class Panel:
         elif name in sides():
             self._show(view=name)
         elif (output := chosen_output(name, self._outputs)) is not None:
+            with self._lock:
+                self._player = Player(_moments_of(self._run, output))
             # What is selected is a row or a window of the other one.
             self._show(output=output, selected=None)
         elif name.startswith(f"{SELECT} "):
             self._show(selected=after(name, self._wish.selected))
+        else:
+            with self._lock:
+                moved = self._player.press(name)
+            if moved:
+                self.refresh()
 
     def _show(self, **wish: Any) -> None:
         with self._lock:
@@ -253,6 +293,10 @@ def static_bundle(run: Showable, wish: PanelOptions, marker: str = "") -> Data:
 def _output_of(run: Showable, rows: int, output: int) -> Snapshot:
     # A run with one output need not know that there may be others.
     return run.snapshot(rows, output=output) if output else run.snapshot(rows)
+
+
+def _moments_of(run: Showable, output: int) -> MomentSource:
+    return run.moments(output) if output else run.moments()
 
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}
@@ -330,8 +374,15 @@ REFRESHER = Refresher()
 atexit.register(REFRESHER.close)
 
 
-def show(run: Showable, stage: Display, wish: PanelOptions | None = None) -> Panel:
-    """Show a run live below the cell that is being executed; returns at once."""
-    panel = Panel(run, stage, wish)
+def show(
+    run: Showable,
+    stage: Display,
+    wish: PanelOptions | None = None,
+    *,
+    stays: bool = False,
+) -> Panel:
+    """Show a run live below the cell that is being executed; returns at once. See
+    :class:`Panel`."""
+    panel = Panel(run, stage, wish, stays=stays)
     REFRESHER.add(panel)
     return panel

@@ -21,6 +21,7 @@ from arroyo_nb.views.formatting import (
 )
 from arroyo_nb.views.outputs import output_tabs, tab_panel
 from arroyo_nb.views.rows import first_rows, fitted
+from arroyo_nb.views.scrubber import scrubber
 from arroyo_nb.views.sections import PanelView, sides, views, views_of
 from arroyo_nb.views.selection import bar_of_selection
 from arroyo_nb.views.sources import listed
@@ -121,6 +122,7 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) ->
     cuts = (not_written(snapshot), others, trace_left_out(snapshot))
     parts = (
         _head(snapshot, keys=keys),
+        scrubber(snapshot) if keys else "",
         bar_of_selection(snapshot, keys=keys),
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'
         if snapshot.note
@@ -158,7 +160,8 @@ def _state(snapshot: Snapshot) -> str:
 
 
 def _keys(snapshot: Snapshot) -> str:
-    if snapshot.state.ended:
+    is_past = snapshot.moment is not None and not snapshot.moment.is_newest
+    if snapshot.state.ended or (is_past and not snapshot.can_pause):
         return ""
     keys = [("stop", "Stop", "Stop this run")]
     if snapshot.can_pause:

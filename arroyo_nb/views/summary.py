@@ -43,11 +43,14 @@ def came_out(snapshot: Snapshot) -> str:
 
 
 def state_word(snapshot: Snapshot) -> str:
-    """The state as a word; a run that waits is paused."""
+    """The state as a word; a run that waits is paused, an earlier batch is past."""
+    if snapshot.moment is not None and not snapshot.moment.is_newest:
+        return "past"
     waits = snapshot.paused and not snapshot.state.ended
     return "paused" if waits else snapshot.state.value
 
 
 def glyph(snapshot: Snapshot) -> str:
     """The sign of the state."""
-    return "‖" if state_word(snapshot) == "paused" else GLYPHS[snapshot.state]
+    signs = {"paused": "‖", "past": "◷"}
+    return signs.get(state_word(snapshot)) or GLYPHS[snapshot.state]

@@ -123,14 +123,14 @@ class ScriptedRun:
     ) -> None:
         self.steps = steps
         self.name = picture(0).name
-        self._picture = picture
+        self.picture = picture
         self.note = ""
         self.calls: list[str] = []
         self._at, self._since = 0.0, time.monotonic()
         self._paused = self._stopped = False
 
     def snapshot(self, rows: int = 20) -> Snapshot:
-        made = self._picture(min(self._step(), self.steps))
+        made = self.picture(min(self._step(), self.steps))
         made = replace(made, paused=self._paused)
         if self._stopped:
             return replace(made, state=RunState.STOPPED, note=self.note)
@@ -155,6 +155,9 @@ class ScriptedRun:
         self._at += 1
         self._paused = True
 
+    def moments(self) -> ScriptedMoments:
+        return ScriptedMoments(self)
+
     def _hold(self, call: str) -> None:
         self.calls.append(call)
         self._at, self._since = float(self._step()), time.monotonic()
@@ -163,3 +166,17 @@ class ScriptedRun:
         if self._paused or self._stopped:
             return int(self._at)
         return int(self._at + 5 * (time.monotonic() - self._since))
+
+
+class ScriptedMoments:
+    """Every batch that a scripted run has had."""
+
+    def __init__(self, run: ScriptedRun) -> None:
+        self._run = run
+
+    @property
+    def times(self) -> list[tuple[int, float]]:
+        return [(step, step * 0.2) for step in range(self._run.snapshot().batch_id + 1)]
+
+    def snapshot(self, newest: Snapshot, batch_id: int, rows: int) -> Snapshot:
+        return self._run.picture(batch_id)

@@ -102,6 +102,39 @@ def test_an_updating_result_has_two_sides(lab: Lab, tab: Tab, notebook: str) -> 
     assert [error for error in tab.errors if any(word in error for word in OURS)] == []
 
 
+def test_goes_back_ten_batches_and_forth(lab: Lab, tab: Tab, notebook: str) -> None:
+    begun(lab, tab, notebook)
+    told = f"{LIVE} .scrubber .told"
+    at = "() => +document.querySelector('.arroyo-live').shadowRoot"
+    at += ".querySelector('.scrubber input').value"
+    tab.page.wait_for_function(f"() => ({at})() >= 20")
+    tab.page.locator(LIVE).press("PageUp")
+    tab.page.wait_for_selector(f"{LIVE} .state.past")
+    batch = tab.page.evaluate(at)
+    assert f"batch {batch} of" in tab.text(told)
+    watermark = tab.text(MARK)
+    tab.shot("scrubbed-back")
+    # The run goes on meanwhile, and the view does not.
+    last = tab.text(told)
+    tab.until_other(told, last)
+    assert tab.text(MARK) == watermark
+    for key, there in (("ArrowLeft", batch - 1), ("ArrowRight", batch), ("Home", 0)):
+        tab.page.locator(LIVE).press(key)
+        tab.page.wait_for_function(f"() => ({at})() === {there}")
+    tab.page.locator(LIVE).press(" ")
+    tab.page.wait_for_selector(f"{LIVE} [data-do=hold]")
+    tab.page.wait_for_function(f"() => ({at})() >= 2")
+    tab.page.locator(LIVE).press(" ")
+    tab.page.wait_for_selector(f"{LIVE} button[data-do=play]")
+    tab.page.locator(f"{LIVE} .scrubber input").fill("4")
+    tab.page.wait_for_selector(f"{LIVE} .told:has-text('batch 4 of')")
+    tab.page.locator(LIVE).press("End")
+    tab.page.wait_for_selector(f"{LIVE} .state.running")
+    tab.page.locator(f"{LIVE} [data-do=stop]").click()
+    tab.page.wait_for_selector(STILL)
+    assert [error for error in tab.errors if any(word in error for word in OURS)] == []
+
+
 def test_ended_run_stays_readable(lab: Lab, tab: Tab, notebook: str) -> None:
     write_notebook(lab.folder / notebook, [SHOW.format(steps=12)])
     begun(lab, tab, notebook)

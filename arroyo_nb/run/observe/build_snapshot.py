@@ -4,7 +4,7 @@ Spark."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -13,21 +13,15 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.plan_steps import plan_steps
-from arroyo_nb.run.observe.snapshot import (
-    Change,
-    KeyHistory,
-    RunState,
-    Snapshot,
-    SourceProgress,
-    naive,
-)
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress, naive
+from arroyo_nb.run.results.preview_state import ShownRows
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.query_observation import QueryObservation
-    from arroyo_nb.run.results.preview_state import PreviewState
     from arroyo_nb.run.run import Run
 
 
@@ -53,8 +47,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
     names = query.sink.schema.names
     headers = dict(zip(names, query.sink.headers or names, strict=True))
     order = (replace(key, column=headers[key.column]) for key in query.sink.order)
-    newest_rows, row_keys = shown.newest_keyed(rows) if shown else ([], ())
-    changes = shown.newest_changes(rows) if shown else ()
+    newest_rows = shown.pictured(rows) if shown else ShownRows()
     sources = tuple(_sources(run, seen))
     output_rows = shown.total_rows if shown else seen.written_rows
     return Snapshot(
@@ -81,17 +74,21 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         open_sessions=progress.open_sessions if progress else None,
         closed_sessions=trace.closed_sessions if trace else 0,
         windows=trace.windows() if trace else (),
+        arrivals=trace.arrivals if trace else (),
+        late=late_rows(trace.window, trace.late_batches, trace.batches)
+        if trace
+        else (),
         history=seen.history.points,
         sources=sources,
         columns=tuple(headers.values()),
         numeric=tuple(is_number(f.type) for f in query.sink.schema),
-        rows=tuple(newest_rows),
+        rows=newest_rows.rows,
         updating=nodes.is_updating(query.sink),
         result_rows=shown.result_rows if shown else None,
         hints=run.hints if run.rows_in and not (shown and shown.total_rows) else (),
         more_outputs=len(run.outputs) - 1,
         unwritten=tuple(dict.fromkeys(o.unwritten for o in run.outputs if o.unwritten)),
-        changes=changes,
+        changes=newest_rows.changes,
         rows_kept=shown.kept_rows if shown else 0,
         rows_cut=shown.cut_rows if shown else 0,
         cut_text=shown.cut_text if shown else "",
@@ -105,8 +102,8 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         output=output,
         outputs=output_names(run),
         output_rows=output_rows,
-        row_keys=row_keys,
-        histories=_histories(shown, row_keys, changes),
+        row_keys=newest_rows.row_keys,
+        histories=newest_rows.histories,
         plan=plan_steps(
             run.plan,
             query,
@@ -130,14 +127,6 @@ def output_names(run: Run) -> tuple[str, ...]:
         else "result"
         for table in tables
     )
-
-
-def _histories(
-    shown: PreviewState | None, row_keys: Iterable[int], changes: Iterable[Change]
-) -> tuple[KeyHistory, ...]:
-    if shown is None:
-        return ()
-    return shown.histories((*row_keys, *(change.key for change in changes)))
 
 
 def _source_rates(

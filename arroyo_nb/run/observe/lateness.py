@@ -1,4 +1,4 @@
-"""How far rows came behind the newest event, and the delay that would have kept them."""
+"""How far rows came behind the newest event, and which delay would have kept them."""
 
 from __future__ import annotations
 

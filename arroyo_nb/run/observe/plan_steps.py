@@ -6,7 +6,7 @@ each picture, where Spark's progress says for certain which operator they are of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -92,6 +92,12 @@ def plan_steps(
             step = replace(step, state_rows=state_rows, state_bytes=state_bytes)
         made.append(step)
     return tuple(made)
+
+
+def without_counts(steps: Iterable[PlanStep]) -> Iterator[PlanStep]:
+    """The steps alone."""
+    none = dict.fromkeys(("rows", "rows_per_s", "state_rows", "state_bytes"))
+    return (replace(step, **none) for step in steps)  # type: ignore[arg-type]
 
 
 def _states(

@@ -17,6 +17,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.progress import (
     LoggedBatch,
@@ -70,6 +71,8 @@ class QueryObservation:
         trigger.
     lock
         Held while a batch's progress is taken over: who holds it sees one batch.
+    totals
+        What had been counted after each of its batches.
     shown
         The kept rows as they were after the newest batch whose progress is known; None
         where none are kept.
@@ -95,7 +98,8 @@ class QueryObservation:
         self.resumed_after: LoggedBatch | None = None
         self.places: SourceOffsets | None = None
         self.max_event_time: datetime | None = None
-        self.history = History()
+        self.history: History[MarkPoint] = History()
+        self.totals = BatchLog()
         self.shown = preview.state() if preview is not None else None
         self.source_rows: Counter[str] = Counter()
         self.late_groups = 0
@@ -226,6 +230,7 @@ class QueryObservation:
                     exact=observed.exact,
                     closed_sessions=observed.closed_sessions,
                     sessions=observed.sessions,
+                    sample_us=observed.sample_us,
                 )
             )
         # After the traces, which have the newest time at their own input: this one has
@@ -256,6 +261,24 @@ class QueryObservation:
         while self._written and self._written[0][0] <= progress.batch_id:
             _, self.shown = self._written.popleft()
         self.progress = progress
+        self.totals.add(self._totals(progress))
+
+    def _totals(self, progress: TriggerProgress) -> BatchTotals:
+        return BatchTotals(
+            batch_id=progress.batch_id,
+            elapsed_s=self._elapsed_s,
+            batch_ms=progress.batch_ms,
+            watermark=naive(progress.watermark),
+            max_event_time=naive(self.max_event_time),
+            positions=self._positions(progress.places) or {},
+            rows_in=self.input_rows,
+            rows_out=self.written_rows,
+            late_rows=self.late_rows,
+            closed_sessions=self.traces[0].closed_sessions if self.traces else 0,
+            open_sessions=progress.open_sessions,
+            state_rows=progress.state_rows,
+            dropped_rows=dict(self.dropped_rows),
+        )
 
     def _rows_written(self, progress: TriggerProgress) -> int:
         """As the writer of a batch says, else Spark, on their way or in its sink."""

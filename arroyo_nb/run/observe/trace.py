@@ -17,10 +17,13 @@ from datetime import datetime
 from threading import Lock
 
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.observe.late_row_counts import tally
-from arroyo_nb.run.observe.snapshot import WindowBar
+from arroyo_nb.run.observe.history import History
+from arroyo_nb.run.observe.late_row_counts import Tally, tally
+from arroyo_nb.run.observe.snapshot import Arrivals, WindowBar, naive
 from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
+
+START = EPOCH.replace(tzinfo=None)
 
 TRACE_BATCHES = 10_000
 """Batches recorded; a longer run goes on, its trace says where it stopped."""
@@ -55,6 +58,9 @@ class TracedBatch:
     sessions
         From where to where each of them goes, of a window without a key; None: that is
         not known.
+    sample_us
+        Event times of some of the rows, in microseconds since the epoch: evenly drawn,
+        64 at most, so of few rows all.
     """
 
     batch_id: int
@@ -67,6 +73,19 @@ class TracedBatch:
     exact: bool = True
     closed_sessions: int = 0
     sessions: Sequence[tuple[datetime, datetime]] | None = None
+    sample_us: Sequence[int] = ()
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """What a picture shows of its rows."""
+        late_before = self.late_watermark
+        return Arrivals(
+            self.batch_id,
+            self.elapsed_s,
+            sum(self.pane_rows.values()),
+            tuple(START + time * MICROSECOND for time in self.sample_us),
+            naive(late_before) if late_before > EPOCH else None,
+        )
 
 
 class Trace:
@@ -103,12 +122,18 @@ class Trace:
         self._batches: list[TracedBatch] = []
         self._late_batches: list[TracedBatch] = []
         self._tally = tally(window)
+        self._arrivals: History[Arrivals] = History()
         self._lock = Lock()
 
     @property
     def batches(self) -> tuple[TracedBatch, ...]:
         """What was recorded so far."""
         return tuple(self._batches)
+
+    @property
+    def record(self) -> Sequence[TracedBatch]:
+        """What is recorded, and will be: it grows."""
+        return self._batches
 
     @property
     def late_batches(self) -> tuple[TracedBatch, ...]:
@@ -127,6 +152,8 @@ class Trace:
         self.late_rows += late
         self.closed_sessions += batch.closed_sessions
         self.exact = self.exact and batch.exact
+        if batch.pane_rows:
+            self._arrivals.add(batch.arrivals)
         # The counts above go on: only what late rows are found again by is bounded.
         if len(self._batches) < TRACE_BATCHES:
             self._batches.append(batch)
@@ -148,20 +175,37 @@ class Trace:
         with self._lock:
             return tuple(self._tally.density())
 
+    @property
+    def arrivals(self) -> tuple[Arrivals, ...]:
+        """Samples of the rows by batch, evenly thinned, the newest one among them."""
+        return self._arrivals.points
+
     def _count(self, batch: TracedBatch) -> int:
-        late, late_watermark = 0, _micros(batch.late_watermark)
-        for pane, rows in batch.pane_rows.items():
-            # A row that several of its windows missed is one late row.
-            missed, exact = self._tally.count(_micros(pane), rows, late_watermark)
-            late += missed
-            exact = not missed or (exact and batch.exact)
-            self.late_exact = self.late_exact and exact
-        if batch.watermark is not None:
-            spans = None
-            if batch.sessions is not None:
-                spans = [(_micros(a), _micros(b)) for a, b in batch.sessions]
-            self._tally.close(_micros(batch.watermark), batch.batch_id, spans)
+        late, exact = count_batch(self._tally, batch)
+        self.late_exact = self.late_exact and exact
         return late
+
+
+def count_batch(counts: Tally, batch: TracedBatch) -> tuple[int, bool]:
+    """Count the rows of a batch by their windows, and close the windows that it closed.
+
+    Returns
+    -------
+    tuple of int and bool
+        How many of its rows were late, and whether that is exact.
+    """
+    late, all_exact, late_watermark = 0, True, _micros(batch.late_watermark)
+    for pane, rows in batch.pane_rows.items():
+        # A row that several of its windows missed is one late row.
+        missed, exact = counts.count(_micros(pane), rows, late_watermark)
+        late += missed
+        all_exact = all_exact and (not missed or (exact and batch.exact))
+    if batch.watermark is not None:
+        spans = None
+        if batch.sessions is not None:
+            spans = [(_micros(a), _micros(b)) for a, b in batch.sessions]
+        counts.close(_micros(batch.watermark), batch.batch_id, spans)
+    return late, all_exact
 
 
 def _micros(instant: datetime) -> int:

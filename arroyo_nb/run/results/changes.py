@@ -19,7 +19,11 @@ from arroyo_nb.functions.types import is_number
 from arroyo_nb.run.observe.snapshot import Change, KeyHistory
 from arroyo_nb.run.results.key_histories import KeyHistories
 from arroyo_nb.run.results.preview import Preview, PreviewOptions
-from arroyo_nb.run.results.preview_state import PreviewState, last_rows
+from arroyo_nb.run.results.preview_state import (
+    PreviewState,
+    batches_that_hold,
+    last_rows,
+)
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema, nullable
 
 if TYPE_CHECKING:
@@ -187,8 +191,6 @@ class ChangesPreview(Preview):
             When they are more than memory holds, or of a run that was resumed, and
             not all changes are kept that make them.
         """
-        from arroyo_nb.changelog.zset import fold
-
         relation = self._relation
         if relation.is_large:
             changes = None
@@ -203,11 +205,61 @@ class ChangesPreview(Preview):
                     "changelog()",
                 )
             relation = self._folded(changes)
+        return self._rows_of(relation)
+
+    def _rows_of(self, relation: _ChangedRows) -> pa.Table:
+        from arroyo_nb.changelog.zset import fold
+
         return self._shaped(fold(relation.in_place()).select(self._row.names))
 
+    def table_at(self, batch_id: int) -> pa.Table:
+        """The rows that the changes up to an earlier micro-batch leave.
+
+        Raises
+        ------
+        RunProblem
+            When not all changes are kept that make them.
+        """
+        relation = self._relation_at(batch_id)
+        if relation is None:
+            raise RunProblem(
+                f"the result after batch {batch_id} is not known: not all changes that "
+                "make it are kept" + (f": {self.cut_text}" if self.cut_text else ""),
+                hint="give a larger budget for kept rows, or ask for a later batch",
+            )
+        return self._rows_of(relation)
+
+    def _relation_at(self, batch_id: int) -> _ChangedRows | None:
+        if self._store is None:
+            return self._relation if batch_id >= self._batch_id else None
+        changes = self._store.changes(batch_id + 1)
+        return None if changes is None else self._folded(changes)
+
+    def state_at(self, batch_id: int, total_rows: int) -> PreviewState:
+        """What a picture showed of it after an earlier micro-batch, as far as its
+        changes are kept."""
+        frames = [(b, rows) for b, rows in self._shown_frames() if b <= batch_id]
+        kept = sum(rows.num_rows for _, rows in frames)
+        relation = self._relation_at(batch_id)
+        count = None if relation is None else relation.count
+        if relation is None or relation.is_too_large:
+            relation = self._unknown
+        return _ChangesState(
+            batches_that_hold(frames),
+            total_rows,
+            min(kept, total_rows),
+            count,
+            "" if kept >= total_rows else self.cut_text,
+            self._first_rows_of(relation),
+            relation,
+            self._histories,
+        )
+
     def _first_rows(self) -> pa.Table | None:
+        return self._first_rows_of(self._relation)
+
+    def _first_rows_of(self, relation: _ChangedRows) -> pa.Table | None:
         shaped = self.order or self.limit is not None
-        relation = self._relation
         if not shaped or relation.is_large:
             return None
         # With their ids, which :meth:`table` has no use for.
@@ -250,15 +302,17 @@ class ChangesPreview(Preview):
             yield rows.add_column(1, "batch", many).cast(self._numbered_schema)
 
     def _frames(self) -> Iterator[tuple[int, pa.Table]]:
+        return (
+            (number, rows.drop_columns([ROW_ID]))
+            for number, rows in self._shown_frames()
+        )
+
+    def _shown_frames(self) -> Iterator[tuple[int, pa.Table]]:
         store = self._readable
         if store is None:
-            kept = self._kept()
-            return ((number, rows.drop_columns([ROW_ID])) for number, rows in kept)
+            return iter(self._kept())
         frames = store.frames()
-        return (
-            (frame.batch_id, self._with_ids(frame.rows).drop_columns([ROW_ID]))
-            for frame in frames
-        )
+        return ((frame.batch_id, self._with_ids(frame.rows)) for frame in frames)
 
     def _with_ids(self, changes: pa.Table) -> pa.Table:
         """Changes as documents, each with the id of its row."""
@@ -332,7 +386,7 @@ class _ChangedRows:
 
         known = self.rows.drop_columns([_SEEN])
         rows = consolidate(pa.concat_tables([known, changes]))
-        return _ChangedRows(rows.append_column(_SEEN, self._places(rows)))
+        return _ChangedRows(rows.append_column(_SEEN, self._places(rows, changes)))
 
     def in_place(self) -> pa.Table:
         """The rows in the order in which they first came, each with its weight."""
@@ -370,10 +424,9 @@ class _ChangedRows:
         there = with_column(self.rows, WEIGHT, copies)
         return _ChangedRows(there.filter(pc.greater(copies, 0)))
 
-    def _places(self, rows: pa.Table) -> pa.ChunkedArray:
-        """The place that a row's id has had; behind all others for one that is new."""
-        import numpy as np
-        import pyarrow as pa
+    def _places(self, rows: pa.Table, changes: pa.Table) -> pa.ChunkedArray:
+        """The place that a row's id has had; of one that is new, behind all others, in
+        the order in which the changes first speak of them."""
         import pyarrow.compute as pc
 
         # By the row's id and not by its values: a row that is updated stays where it
@@ -381,9 +434,9 @@ class _ChangedRows:
         had = self.rows[_SEEN].take(
             pc.index_in(rows[ROW_ID], value_set=self.rows[ROW_ID].combine_chunks())
         )
-        first = (pc.max(self.rows[_SEEN]).as_py() or 0) + 1
-        fresh = pa.array(np.arange(first, first + rows.num_rows))
-        return pc.coalesce(had, fresh)
+        behind = (pc.max(self.rows[_SEEN]).as_py() or 0) + 1
+        first = pc.index_in(rows[ROW_ID], value_set=pc.unique(changes[ROW_ID]))
+        return pc.coalesce(had, pc.add(pc.cast(first, "int64"), behind))
 
 
 @dataclass(frozen=True)

@@ -291,6 +291,43 @@ class Preview(CollectingWriter):
             newest, total = batches_that_hold(self._batches), self.total_rows
         return PreviewState(newest, total, kept, total, cut_text, self._first_rows())
 
+    def table_at(self, batch_id: int) -> pa.Table:
+        """The kept rows of the result as they were after an earlier micro-batch."""
+        import pyarrow as pa
+
+        empty = arrow_schema(nullable(self.schema)).empty_table()
+        return self._shaped(pa.concat_tables([empty, *self._until(batch_id)]))
+
+    def state_at(self, batch_id: int, total_rows: int) -> PreviewState:
+        """What a picture showed of it after an earlier micro-batch, as far as its rows
+        are kept.
+
+        Parameters
+        ----------
+        batch_id
+            The micro-batch.
+        total_rows
+            How many rows had come with it.
+        """
+        frames = [(b, rows) for b, rows in self._shown_frames() if b <= batch_id]
+        kept = sum(rows.num_rows for _, rows in frames)
+        first = self.table_at(batch_id).slice(0, SHOWN_ROWS) if self.order else None
+        return PreviewState(
+            batches_that_hold(frames),
+            total_rows,
+            min(kept, total_rows),
+            total_rows,
+            "" if kept >= total_rows else self.cut_text,
+            first,
+        )
+
+    def _shown_frames(self) -> Iterator[tuple[int, pa.Table]]:
+        """As :meth:`_frames`, with what a picture needs beside the rows."""
+        return self._frames()
+
+    def _until(self, batch_id: int) -> Iterator[pa.Table]:
+        return (rows for number, rows in self._frames() if number <= batch_id)
+
     def _first_rows(self) -> pa.Table | None:
         """The first rows in the order of the query; None: it has none."""
         top = self._top

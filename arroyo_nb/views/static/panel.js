@@ -5,6 +5,19 @@ const TELL_EVERY_MS = 5000;   // a screen reader hears the run at most this ofte
 const ALIVE_EVERY_MS = 4000;  // the kernel sends frames only while somebody looks
 const SILENT_MS = 20000;      // a kernel that lives says so every few seconds, also while it is busy
 
+const SLIDE_MS = 60;
+
+const KEYS = {
+  p: { commands: ["pause", "resume"] },
+  " ": { commands: ["hold", "play"] },
+  ArrowLeft: { send: "back" },
+  ArrowRight: { send: "forward" },
+  PageUp: { send: "back 10" },
+  PageDown: { send: "forward 10" },
+  Home: { send: "first" },
+  End: { send: "newest" },
+};
+
 const ENDED = ["■", "ended with its kernel",
   "The kernel was restarted or shut down, and the run ended with it. This is its last picture: run the cell again."];
 const SILENT = ["◌", "no answer",
@@ -31,6 +44,13 @@ function morphAttributes(old, next) {
       old.removeAttribute(name);
 }
 
+// What a person has moved is a property; a frame only says its attribute.
+function morphControl(old, next) {
+  if (old === old.getRootNode().activeElement && old.matches(":active")) return;
+  if (old.nodeName === "INPUT") old.value = next.getAttribute("value");
+  else old.value = next.querySelector("[selected]")?.value ?? old.value;
+}
+
 function morph(old, next) {
   if (old.nodeType !== Node.ELEMENT_NODE) {
     if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue;
@@ -38,6 +58,7 @@ function morph(old, next) {
   }
   morphAttributes(old, next);
   morphChildren(old, next);
+  if (old.nodeName === "INPUT" || old.nodeName === "SELECT") morphControl(old, next);
 }
 
 function morphChildren(old, next) {
@@ -78,7 +99,7 @@ function markLost(panel, [glyph, word, why]) {
   state.className = "state lost";
   state.dataset.lost = word;
   state.replaceChildren(sign, word);
-  for (const gone of panel.querySelectorAll(".keys, .tabs, .pace, .note")) gone.remove();
+  for (const gone of panel.querySelectorAll(".keys, .tabs, .scrubber, .pace, .note")) gone.remove();
   // Nobody hears a click any more.
   for (const mute of panel.querySelectorAll("[data-do]"))
     for (const name of ["data-do", "role", "tabindex", "aria-pressed"]) mute.removeAttribute(name);
@@ -145,7 +166,7 @@ function render({ model, el }) {
   const paint = () => { host.dataset.theme = themeOf(document.body); };
 
   root.addEventListener("click", (event) => {
-    const key = event.target.closest("[data-do]");
+    const key = event.target.closest("button[data-do], [data-do][tabindex]");
     if (key) send(key.dataset.do);
   });
   root.addEventListener("keydown", (event) => {
@@ -166,10 +187,32 @@ function render({ model, el }) {
     event.preventDefault();
     event.stopPropagation();  // in command mode the notebook has keys of its own
   });
+  // One message for as many places as a slider passes between two frames.
+  let slid = null;
+  root.addEventListener("input", ({ target }) => {
+    if (target.type !== "range") return;
+    if (slid === null)
+      setTimeout(() => { send(`${target.dataset.do} ${slid}`); slid = null; }, SLIDE_MS);
+    slid = target.value;
+  });
+  root.addEventListener("change", ({ target }) => {
+    if (target.nodeName === "SELECT") send(`${target.dataset.do} ${target.value}`);
+  });
+  const press = (...commands) => {
+    const key = commands.map((c) => panel.querySelector(`button[data-do="${c}"]`)).find(Boolean);
+    key?.click();
+    return Boolean(key);
+  };
+  const scrubs = () => panel.querySelector(".scrubber") !== null;
   host.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.key.toLowerCase() !== "p") return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.nodeName === "SELECT") return;
+    const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const inner = root.activeElement?.nodeName;
+    if (!act || inner === "SELECT" || (event.key === " " && inner === "BUTTON")) return;
+    if (act.commands ? !press(...act.commands) : !scrubs()) return;
+    if (act.send) send(act.send);
+    event.preventDefault();
     event.stopPropagation();
-    panel.querySelector(`[data-do="pause"], [data-do="resume"]`)?.click();
   });
 
   const themes = new MutationObserver(paint);

@@ -20,7 +20,8 @@ STYLE = """
 .arroyo .step[role=button] { cursor: pointer; }
 .arroyo .step:focus-visible { outline: none; }
 .arroyo .step:focus-visible rect { stroke: var(--water); stroke-width: 2; }
-.arroyo .picture + p.badges { border-top: 1px solid var(--line); }
+.arroyo .plan-graph { overflow-x: auto; }
+.arroyo .plan-graph + p { border-top: 1px solid var(--line); }
 """
 
 
@@ -34,8 +35,9 @@ class PlanView(PanelViewBase):
 
     def live(self, snapshot: Snapshot, plan: str) -> str:
         """The graph, what was clicked in it, and the text of the plan."""
+        drawn = plan_graph(snapshot, live=True)
         parts = [
-            plan_graph(snapshot, live=True),
+            f'<div class="plan-graph" data-key="plan">{drawn}</div>' if drawn else "",
             *(f'<p class="{look}">{text}</p>' for look, text in _said(snapshot)),
             f'<pre class="plan">{lines(plan, PLAN_CHARS)}</pre>' if plan else "",
         ]
@@ -66,11 +68,11 @@ def _said(snapshot: Snapshot) -> list[tuple[str, str]]:
     if not steps:
         return []
     said = [
-        ("note badges", _of_step(step))
+        ("note chosen", _of_step(step))
         for step in steps
         if chosen is not None and step.number == chosen.step
     ]
-    said.append(("soft badges", escaped(LEGEND, NOTE_CHARS)))
+    said.append(("soft", escaped(LEGEND, NOTE_CHARS)))
     return said + [("soft", escaped(note, NOTE_CHARS)) for note in notes(steps)]
 
 

@@ -1,0 +1,116 @@
+"""Late rows by the micro-batch that they came with and the window that they missed.
+
+They are told by the panes of a trace, so by exact counts and without their values,
+which :mod:`arroyo_nb.run.observe.late_table` reads again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.snapshot import LateRows
+from arroyo_nb.run.observe.trace import TracedBatch
+from arroyo_nb.schema import EPOCH, MICROSECOND
+
+MOST_LATE = 500
+"""Windows with late rows that are listed, the newest ones."""
+
+
+def late_rows(
+    window: nodes.Window,
+    batches: Sequence[TracedBatch],
+    closing: Sequence[TracedBatch],
+    most: int = MOST_LATE,
+) -> tuple[LateRows, ...]:
+    """The newest late rows, oldest first.
+
+    A row of a hop that missed several windows is told once, with the last of them. Of
+    sessions, which end when their rows say, it is the session that the row alone would
+    have made, by the piece of time that it lies in.
+
+    Parameters
+    ----------
+    window
+        What the rows are put into.
+    batches
+        What came, in order; those in which no row was late may be missing.
+    closing
+        All batches, by which windows were closed.
+    most
+        How many are told.
+    """
+    found: list[LateRows] = []
+    for batch in reversed(batches):
+        found.extend(_of_batch(window, batch, closing))
+        if len(found) >= most:
+            break
+    return tuple(reversed(found[:most]))
+
+
+def closed_in(batches: Sequence[TracedBatch], end: datetime) -> int | None:
+    """The batch whose watermark closed the windows that end at a time (aware)."""
+    at = bisect_left(batches, end, key=lambda batch: batch.watermark or EPOCH)
+    return batches[at].batch_id if at < len(batches) else None
+
+
+def _of_batch(
+    window: nodes.Window, batch: TracedBatch, closing: Sequence[TracedBatch]
+) -> Iterator[LateRows]:
+    mark = batch.late_watermark
+    if mark <= EPOCH:
+        return
+    for start, rows in sorted(batch.pane_rows.items(), reverse=True):
+        missed = last_missed(window, start, mark)
+        if missed is not None:
+            first, end = map(_naive, missed)
+            closed = closed_in(closing, missed[1])
+            yield LateRows(
+                batch.batch_id,
+                batch.elapsed_s,
+                first,
+                end,
+                _naive(mark),
+                rows,
+                closed,
+            )
+
+
+def _naive(instant: datetime) -> datetime:
+    return instant.replace(tzinfo=None)
+
+
+def last_missed(
+    window: nodes.Window, start: datetime, mark: datetime
+) -> tuple[datetime, datetime] | None:
+    """The last window of a pane that the watermark had closed; None: it missed none.
+
+    Parameters
+    ----------
+    window
+        What its rows are put into.
+    start
+        Of the pane.
+    mark
+        The watermark at their arrival.
+    """
+    match window:
+        case nodes.Tumble(width):
+            return _fixed(width, width, start, mark)
+        case nodes.Hop(slide, width):
+            return _fixed(slide, width, start, mark)
+        case nodes.SessionWindow(gap):
+            end = start + gap
+            # Spark's session of a row ends a microsecond before its gap does.
+            return (start, end) if end - MICROSECOND <= mark else None
+
+
+def _fixed(
+    slide: timedelta, width: timedelta, start: datetime, mark: datetime
+) -> tuple[datetime, datetime] | None:
+    # A window holds the pane where it begins after (start - width) and up to start.
+    newest = min(start, mark - width)
+    first = EPOCH + (newest - EPOCH) // slide * slide
+    return (first, first + width) if first > start - width else None

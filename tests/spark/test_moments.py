@@ -1,0 +1,132 @@
+"""A run as it was after each of its micro-batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.views.panel import frame
+
+ROWS = {
+    "at": pa.array([], pa.timestamp("us")),
+    "key": pa.array([], pa.string()),
+    "n": pa.array([], pa.int64()),
+}
+UPDATING = "SELECT key, count(*) AS n, sum(n) AS total FROM r GROUP BY key"
+WINDOWED = "SELECT {window} AS w, key, count(*) AS n FROM r GROUP BY w, key"
+WINDOWS = {
+    "tumble": "tumble(interval '10 seconds')",
+    "hop": "hop(interval '5 seconds', interval '20 seconds')",
+    "session": "session(interval '4 seconds')",
+}
+
+
+def some_rows(seed: int, many: int = 40):
+    """Rows out of order, a micro-batch of one to six rows each, as text."""
+    random, now, lines = Random(seed), 0.0, ["event_time | key | n"]
+    for _ in range(many):
+        now += random.random() * 4
+        back = random.choice([0, 0, 1, 3, 30])
+        at = max(0.0, now - back * random.random())
+        time = f"2024-01-01 00:{int(at // 60):02}:{at % 60:06.3f}"
+        lines.append(f"{time} | {random.choice('abc')} | {random.randrange(9)}")
+        if random.random() < 0.4:
+            lines.append("")
+    return "\n".join(lines)
+
+
+def started(session, seed, query):
+    session.rows("r", some_rows(seed), watermark="1s")
+    run = session.run(query, name=f"moments{seed}")
+    assert run.wait(60)
+    return run
+
+
+def folded(changes: list[dict], batch_id: int) -> Counter:
+    """What the changes of a changelog leave up to a batch."""
+    left: Counter = Counter()
+    for change in changes:
+        if change["batch"] <= batch_id:
+            if change["before"]:
+                left[tuple(change["before"].values())] -= 1
+            if change["after"]:
+                left[tuple(change["after"].values())] += 1
+    return +left
+
+
+def rows_of(table: pa.Table) -> Counter:
+    return Counter(tuple(map(_hashable, row.values())) for row in table.to_pylist())
+
+
+def _hashable(value):
+    return tuple(value.values()) if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_result_at_a_batch_is_its_folded_changelog(session, seed):
+    run = started(session, seed, UPDATING)
+    changes = run.changelog().to_pylist()
+    moments = run.moments()
+    assert moments.last > 5
+    for batch_id in range(moments.first, moments.last + 1):
+        assert rows_of(run.at(batch=batch_id)) == folded(changes, batch_id)
+    assert run.at(batch=moments.last).equals(run.table())
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_windows_and_rows_at_a_batch_are_those_that_were_shown_then(session, kind):
+    shown = {}
+    session.rows("r", some_rows(7), watermark="1s")
+    run = session.run(WINDOWED.format(window=WINDOWS[kind]), name="shown", step=True)
+    run.on_progress(lambda snapshot: shown.setdefault(snapshot.batch_id, snapshot))
+    run.resume()
+    assert run.wait(60)
+    moments, newest = run.moments(), run.snapshot()
+    # Back and forth, as somebody scrubs.
+    order = [*range(moments.last, -1, -1), *range(moments.last + 1)]
+    compared = 0
+    for batch_id in order:
+        made = moments.snapshot(newest, batch_id, 20)
+        live = shown.get(batch_id)
+        assert frame(made)
+        if live is None:
+            continue
+        compared += 1
+        for name in (
+            *("windows", "late_rows", "watermark", "max_event_time", "rows_out"),
+            *("rows_in", "closed_sessions", "open_sessions", "batch_id", "density"),
+        ):
+            assert getattr(made, name) == getattr(live, name), name
+        assert sorted(map(repr, made.rows)) == sorted(map(repr, live.rows))
+        assert sum(late.rows for late in made.late) == made.late_rows
+    assert compared > 5
+    assert newest.late_rows > 0, "rows of this seed are late in earnest"
+
+
+def test_each_row_of_a_small_tape_is_in_the_sample(session):
+    run = started(session, 3, WINDOWED.format(window=WINDOWS["tumble"]))
+    arrivals = run.snapshot().arrivals
+    sampled = sorted(time for arrived in arrivals for time in arrived.times)
+    assert len(sampled) == sum(arrived.rows for arrived in arrivals) == 40
+    assert sampled == sorted(session.head("r", 100)["event_time"].to_pylist())
+
+
+def test_a_result_at_a_watermark_is_that_of_the_first_batch_that_had_reached_it(
+    session,
+):
+    run = started(session, 5, WINDOWED.format(window=WINDOWS["tumble"]))
+    found = run.moments().find(watermark="2024-01-01 00:00:10")
+    at = run.at(watermark="2024-01-01T00:00:10Z")
+    assert at.equals(run.at(batch=found.batch_id))
+    assert pc.max(pc.struct_field(at["w"], "end")).as_py() <= found.watermark
+    with pytest.raises(RunProblem, match="not a time"):
+        run.at(watermark="noon")
+    with pytest.raises(RunProblem, match="batch 999 is not recorded"):
+        run.at(batch=999)
+    with pytest.raises(RunProblem, match="name a micro-batch or a watermark"):
+        run.at()
