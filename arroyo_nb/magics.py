@@ -115,6 +115,7 @@ class ArroyoMagics(Magics):
         self.session = session
         self._names: dict[str, str] = {}
         self._last: dict[str, str] = {}
+        self._cells: dict[str, int] = {}
         self._lines: dict[str, CellLine] = {}
         # The specs of jobs that were made or attached here, in order.
         self._jobs: dict[str, None] = {}
@@ -274,6 +275,8 @@ class ArroyoMagics(Magics):
     def _leave(self, name: str, run: Run | None) -> None:
         """Stop what this cell ran before and runs no more: its panel is gone."""
         last = name
+        if run is not None:
+            self._cells[name] = getattr(self._shell, "execution_count", 0)
         # By the cell and not by the name: the user may have changed the name in the
         # cell, and what it ran before would go on unseen.
         if cell := self._cell_id():
@@ -374,7 +377,7 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.notebook import publish
 
         snapshots = [run.snapshot(0) for run in self.session.runs.values()]
-        publish(runs(snapshots, self.session.background))
+        publish(runs(snapshots, self.session.background, self._cells))
 
     def _do_clear(self, word: str = "") -> None:
         before = self.session.catalog

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -416,7 +417,7 @@ def test_answers_are_shown_and_who_still_uses_what_was_dropped(cells: Cells) -> 
     assert cells.run("%arroyo clear") == "cleared nothing"
     assert cells.run("%arroyo clear --all") == "cleared d"
     cells.session.background = [("broker 127.0.0.1:9092", "running")]
-    assert "broker 127.0.0.1:9092  running" in cells.run("%arroyo ps")
+    assert re.search(r"broker 127.0.0.1:9092 +running", cells.run("%arroyo ps"))
 
 
 def test_help_and_plans(cells: Cells) -> None:
@@ -453,7 +454,10 @@ def test_line_commands(cells: Cells) -> None:
     assert cells.run("%arroyo tables") == "no table yet"
     cells.session.next = lambda name: FakeRun(name, RUNNING)
     cells.run("%%arroyo -n delays --no-wait\nSELECT 1")
-    assert "delays  ● running" in cells.run("%arroyo ps")
+    listed = cells.run("%arroyo ps")
+    number = cells.shell.execution_count
+    assert re.search(rf"delays +\[{number}\] +● running", listed)
+    assert "%arroyo stop delays" in listed
     assert cells.run("%arroyo explain delays") == "plan of delays"
     assert cells.run("%arroyo stop --all") == "stopped delays"
     assert cells.run("%arroyo stop delays") == ("'delays' has ended already: stopped")
