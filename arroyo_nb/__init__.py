@@ -7,6 +7,7 @@ imports none of the heavy libraries.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import ArroyoError
@@ -14,12 +15,21 @@ from arroyo_nb.errors import ArroyoError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from arroyo_nb.run.loaded_trace import LoadedTrace
     from arroyo_nb.session import Session as Session
     from arroyo_nb.udfs.decorators import udaf as udaf
     from arroyo_nb.udfs.decorators import udf as udf
 
 __version__ = "0.1.0"
-__all__ = ["ArroyoError", "Session", "__version__", "active_session", "udaf", "udf"]
+__all__ = [
+    "ArroyoError",
+    "Session",
+    "__version__",
+    "active_session",
+    "load_trace",
+    "udaf",
+    "udf",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -45,6 +55,22 @@ def active_session() -> Session:
     from arroyo_nb import magics
 
     return magics.active_session()
+
+
+def load_trace(path: str | Path) -> LoadedTrace:
+    """The trace of a run that :meth:`arroyo_nb.run.run.Run.save_trace` has saved: its
+    tables, windows, views and pages, without Spark.
+
+    Raises
+    ------
+    ArroyoError
+        When the file cannot be read, or is no trace.
+    """
+    from arroyo_nb.engine.paths import user_path
+    from arroyo_nb.run.loaded_trace import LoadedTrace
+    from arroyo_nb.views.results import ResultViews
+
+    return LoadedTrace(user_path(path), ResultViews())
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

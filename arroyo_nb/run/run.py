@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -26,7 +27,7 @@ from arroyo_nb.run.observe import late_table as late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.input_rate import InputRate
-from arroyo_nb.run.observe.run_moments import moments_of
+from arroyo_nb.run.observe.run_moments import moments_of, save_trace
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
@@ -64,6 +65,9 @@ class RunViews(Protocol):
 
     def plot(self, run: Any, **encoding: Any) -> Any:
         """A chart of the rows."""
+
+    def save_html(self, run: Any, path: str | Path) -> Path:
+        """A page that moves over the micro-batches."""
 
 
 class Run(BackgroundTask):
@@ -317,6 +321,33 @@ class Run(BackgroundTask):
         """The recorded micro-batches of an output, each as a snapshot for views; the
         first 10,000 of a run are recorded."""
         return moments_of(self, output)
+
+    def save_trace(self, path: str | Path) -> Path:
+        """Save what the run did, micro-batch by micro-batch, as one Parquet file, which
+        :func:`arroyo_nb.load_trace` reads in any kernel.
+
+        The file has the rows that are kept, the counts of windows, a sample of the
+        event times, and the watermarks; not the rows that came in.
+
+        Raises
+        ------
+        RunProblem
+            When the path may not be written.
+        """
+        return save_trace(self, path)
+
+    def save_html(self, path: str | Path) -> Path:
+        """Save the run as one page that moves over its micro-batches in any browser,
+        without a kernel and without a network.
+
+        Raises
+        ------
+        RunProblem
+            When the path may not be written.
+        """
+        if self._views is None:
+            raise RunProblem("only a run of a session can be drawn")
+        return self._views.save_html(self, path)
 
     def batches(self, output: int = 0) -> pa.RecordBatchReader:
         """The rows of an output, oldest first, one Arrow record batch after the other:

@@ -16,6 +16,7 @@ import ipywidgets
 
 from arroyo_nb.views.panel import style
 from arroyo_nb.views.sections import sides
+from arroyo_nb.views.selection import without_picks
 
 # ipywidgets marks its elements so when the kernel is restarted; nothing is sent then.
 LOST = (
@@ -29,7 +30,6 @@ TAB = re.compile(
     r'<button type="button" role="tab"[^>]* data-do="(output \d+)" '
     r'aria-selected="(\w+)"[^>]*>([^<]*)<'
 )
-PICK = re.compile(r' role="button" tabindex="0" data-do="[^"]*" aria-pressed="\w+"')
 
 KEYS = ("pause", "resume", "step", "stop", "back", "forward", "play", "hold", "newest")
 SIDES = sides()
@@ -76,7 +76,7 @@ class CorePanel:
     @frame.setter
     def frame(self, frame: str) -> None:
         # Nothing here hears a click on it.
-        self._html.value = self._style + PICK.sub("", frame)
+        self._html.value = self._style + without_picks(frame)
         self._show_outputs(frame)
         for key, button in self._keys.items():
             button.disabled = f'data-do="{key}"' not in frame

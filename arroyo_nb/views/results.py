@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views import chart, static_html
+from arroyo_nb.views import chart, replay_page, static_html
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,3 +26,7 @@ class ResultViews:
     def plot(self, run: chart.Tabular, **encoding: Any) -> alt.Chart:
         """See :func:`arroyo_nb.views.chart.plot`."""
         return chart.plot(run, **encoding)
+
+    def save_html(self, run: Any, path: str | Path) -> Path:
+        """See :func:`arroyo_nb.views.replay_page.save`."""
+        return replay_page.save(run, path)

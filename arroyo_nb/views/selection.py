@@ -7,6 +7,7 @@ on it, or ``select none``, takes the selection away.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -29,6 +30,10 @@ MOST_DIGITS = 20
 
 WORD = "select"
 
+_PICKS = re.compile(
+    rf' role="button" tabindex="0" data-do="{WORD} [^"]*"( aria-pressed="\w+")?'
+)
+
 
 def pick(what: str, *, pressed: bool) -> str:
     """The attributes of an element that selects something, and takes it away again."""
@@ -36,6 +41,11 @@ def pick(what: str, *, pressed: bool) -> str:
         f' role="button" tabindex="0" data-do="{WORD} {escaped(what, 200)}" '
         f'aria-pressed="{str(pressed).lower()}"'
     )
+
+
+def without_picks(drawn: str) -> str:
+    """What was drawn, for a page that hears no click on it."""
+    return _PICKS.sub("", drawn)
 
 
 def window_message(start: datetime, end: datetime) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
+import zlib
+from base64 import b64decode
 from collections import Counter
+from dataclasses import fields
 from random import Random
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb import load_trace
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.panel import frame
 
 ROWS = {
@@ -130,3 +138,79 @@ def test_a_result_at_a_watermark_is_that_of_the_first_batch_that_had_reached_it(
         run.at(batch=999)
     with pytest.raises(RunProblem, match="name a micro-batch or a watermark"):
         run.at()
+
+
+@pytest.mark.parametrize("query", ["updating", *WINDOWS])
+def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
+    sql = UPDATING
+    if query in WINDOWS:
+        sql = WINDOWED.format(window=WINDOWS[query])
+    run = started(session, 7, sql)
+    path = run.save_trace(tmp_path / "run.parquet")
+    assert [p.name for p in tmp_path.iterdir()] == ["run.parquet"]
+    trace = load_trace(path)
+    assert trace.table().equals(run.table())
+    assert trace.changelog().equals(run.changelog())
+    assert trace.sql == run.plan.source.text
+    newest, live, saved = run.snapshot(), run.moments(), trace.moments()
+    assert saved.times == live.times
+    if query in WINDOWS:
+        assert trace.windows().equals(run.windows())
+    for batch_id, _ in live.times:
+        made = saved.snapshot(trace.snapshot(), batch_id, 20)
+        then = live.snapshot(newest, batch_id, 20)
+        for name in (f.name for f in fields(Snapshot) if f.name not in UNSAVED):
+            assert getattr(made, name) == getattr(then, name), name
+        assert trace.at(batch=batch_id).equals(run.at(batch=batch_id))
+    end = trace.snapshot()
+    for name in (
+        "state",
+        "note",
+        "rows",
+        "windows",
+        "late_rows",
+        "rows_in",
+        "rows_out",
+    ):
+        assert getattr(end, name) == getattr(newest, name), name
+    assert newest.name in repr(trace)
+    assert "<table" in trace._repr_html_()
+
+
+UNSAVED = ("hints", "plan", "batch_ms", "handle")
+"""What is not of a moment, or is told by the run alone."""
+
+
+def test_a_trace_is_plain_parquet(session, tmp_path):
+    run = started(session, 1, WINDOWED.format(window=WINDOWS["tumble"]))
+    path = run.save_trace(tmp_path / "run.parquet")
+    rows = pq.read_table(path)
+    assert rows["batch"].to_pylist() == [batch for batch, _ in run.moments().times]
+    assert sum(map(len, rows["sample"].to_pylist())) == 40
+    assert sum(map(len, rows["result_0"].to_pylist())) == run.table().num_rows
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"nothing", None])
+def test_what_is_no_trace_is_refused(tmp_path, content):
+    path = tmp_path / "other.parquet"
+    if content is None:
+        pq.write_table(pa.table({"a": [1]}), path)
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ArroyoError, match="is no trace of a run"):
+        load_trace(path)
+    with pytest.raises(ArroyoError, match="there is no file"):
+        load_trace(tmp_path / "none.parquet")
+
+
+def test_a_page_has_every_moment(session, tmp_path):
+    run = started(session, 2, WINDOWED.format(window=WINDOWS["tumble"]))
+    made = run.save_html(tmp_path / "run.html").read_text()
+    packed = re.search(r'id="frames">([^<]*)<', made)[1]
+    frames = json.loads(zlib.decompress(b64decode(packed)))
+    assert [batch for batch, *_ in frames] == [b for b, _ in run.moments().times]
+    assert len({html for *_, html in frames}) == len(frames)
+    assert "http" not in re.sub('http://www.w3.org/[^"]*', "", made)
+    for batch, _, html in frames[:-1]:
+        assert f'value="{batch}"' in html
+        assert 'data-do="stop"' not in html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 HISTORY_POINTS = 400
@@ -42,3 +43,13 @@ class History(Generic[T]):
         if len(self._points) > HISTORY_POINTS:
             self._points = self._points[::2]
             self._every *= 2
+
+
+def thinned(points: Sequence[T]) -> Sequence[T]:
+    """At most :data:`HISTORY_POINTS` of some points, evenly, the last one among them.
+
+    >>> len(thinned(range(1000))), thinned(range(1000))[-1]
+    (334, 999)
+    """
+    every = -(-len(points) // HISTORY_POINTS) or 1
+    return tuple(reversed(points[::-1][::every]))

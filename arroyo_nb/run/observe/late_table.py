@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.observe.snapshot import WindowBar
 from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.late_row_query import END, LATE_BY, MISSED, START
@@ -104,10 +105,14 @@ def windows_table(observation: QueryObservation, what: str) -> pa.Table:
     RunProblem
         When the run was not traced.
     """
+    _refuse_untraced(observation, what)
+    return windows_of([bar for trace in observation.traces for bar in trace.windows()])
+
+
+def windows_of(bars: Sequence[WindowBar]) -> pa.Table:
+    """Windows as a table: start, end, rows, late rows, state, batch that closed it."""
     import pyarrow as pa
 
-    _refuse_untraced(observation, what)
-    bars = [bar for trace in observation.traces for bar in trace.windows()]
     time = pa.timestamp("us")
     return pa.table(
         {

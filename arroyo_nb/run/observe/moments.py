@@ -77,10 +77,15 @@ class Moments:
 
     One is used by one thread at a time: it remembers where it was, so that going
     forward costs what the batches between have.
+
+    Attributes
+    ----------
+    trace
+        What it is made of.
     """
 
     def __init__(self, trace: OutputTrace) -> None:
-        self._trace = trace
+        self.trace = trace
         self._counts: Tally | None = None
         self._counted = 0
         self._times: list[tuple[int, float]] = []
@@ -88,19 +93,19 @@ class Moments:
     @property
     def first(self) -> int:
         """The first batch that can be shown; -1: there is none yet."""
-        totals = self._trace.totals
+        totals = self.trace.totals
         return totals[0].batch_id if totals else -1
 
     @property
     def last(self) -> int:
         """The last one."""
-        totals = self._trace.totals
+        totals = self.trace.totals
         return totals[-1].batch_id if totals else -1
 
     @property
     def times(self) -> Sequence[tuple[int, float]]:
         """Each recorded batch, and the seconds since the start at which it ended."""
-        totals = self._trace.totals
+        totals = self.trace.totals
         for known in totals.since(len(self._times)):
             self._times.append((known.batch_id, known.elapsed_s))
         return self._times
@@ -117,10 +122,10 @@ class Moments:
         rows
             How many of the newest result rows to include.
         """
-        totals = self._trace.totals.before_or_at(batch_id)
+        totals = self.trace.totals.before_or_at(batch_id)
         if totals is None:
             raise RunProblem("no micro-batch has ended yet")
-        trace, at = self._trace, totals.batch_id
+        trace, at = self.trace, totals.batch_id
         moment = Moment(at, self.first, self.last, is_newest=False)
         made = replace(
             newest,
@@ -157,7 +162,7 @@ class Moments:
         return totals.rows_in / max(totals.elapsed_s, 1e-3)
 
     def _with_windows(self, snapshot: Snapshot, batch_id: int) -> Snapshot:
-        traced = self._trace.window
+        traced = self.trace.window
         if traced is None:
             return snapshot
         counts = self._counts_at(traced, batch_id)
@@ -185,8 +190,8 @@ class Moments:
     def _with_rows(
         self, snapshot: Snapshot, totals: BatchTotals, rows: int
     ) -> Snapshot:
-        assert self._trace.preview is not None
-        shown = self._trace.preview.state_at(totals.batch_id, totals.rows_out)
+        assert self.trace.preview is not None
+        shown = self.trace.preview.state_at(totals.batch_id, totals.rows_out)
         rows_of_batch = shown.pictured(rows)
         return replace(
             snapshot,
@@ -226,7 +231,7 @@ class Moments:
         if watermark is not None:
             return self._at_watermark(instant(watermark))
         assert batch_id is not None
-        found = self._trace.totals.of_batch(batch_id)
+        found = self.trace.totals.of_batch(batch_id)
         if found is None:
             known = f"{self.first} to {self.last}" if self.last >= 0 else "none yet"
             raise RunProblem(
@@ -236,7 +241,7 @@ class Moments:
         return found
 
     def _at_watermark(self, watermark: datetime) -> BatchTotals:
-        totals = self._trace.totals
+        totals = self.trace.totals
         found = totals.first_with(watermark)
         if found is None:
             newest = totals[-1].watermark if totals else None

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arroyo_nb.allowed_roots import current_roots
+from arroyo_nb.engine.paths import user_path
+from arroyo_nb.file_errors import refusals
+from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.observe.moments import Moments, OutputTrace, TracedWindow
 
 if TYPE_CHECKING:
@@ -32,6 +37,29 @@ def moments_of(run: Run, output: int = 0) -> Moments:
         window = TracedWindow(trace.window, bool(seen.aggregates[0].keys), trace.record)
     at = partial(_sources_at, run)
     return Moments(OutputTrace(seen.totals, window, written.preview, at))
+
+
+def save_trace(run: Run, path: str | Path) -> Path:
+    """Write the trace of a run; see :meth:`arroyo_nb.run.run.Run.save_trace`."""
+    from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput, save
+
+    file = user_path(path)
+    allowed = current_roots()
+    if not allowed.allow(file):
+        raise allowed.refusal(f"the trace '{file}'")
+    outputs = [
+        TracedOutput(
+            run.snapshot(0),
+            moments_of(run, number).trace,
+            output.sink.order,
+            output.sink.limit,
+        )
+        for number, output in enumerate(run.outputs)
+    ]
+    saved = SavedRun(run.plan.source.text, run.plan.explain(), outputs)
+    with refusals("write", str(file)), defer_interrupts() as interrupts:
+        save(saved, file, interrupts.check)
+    return file
 
 
 def _sources_at(run: Run, totals: BatchTotals) -> tuple[SourceProgress, ...]:

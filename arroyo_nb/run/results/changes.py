@@ -314,6 +314,17 @@ class ChangesPreview(Preview):
         frames = store.frames()
         return ((frame.batch_id, self._with_ids(frame.rows)) for frame in frames)
 
+    @property
+    def frame_schema(self) -> pa.Schema:
+        """Those of the result, the weight and the id of the row."""
+        return self._changes
+
+    def frames(self) -> Iterator[tuple[int, pa.Table]]:
+        """The changes by micro-batch, rows with weights and ids."""
+        store = self._readable
+        frames = store.frames() if store is not None else ()
+        return ((frame.batch_id, frame.rows) for frame in frames)
+
     def _with_ids(self, changes: pa.Table) -> pa.Table:
         """Changes as documents, each with the id of its row."""
         from arroyo_nb.changelog.debezium_changes import newest_documents

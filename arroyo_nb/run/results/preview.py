@@ -345,6 +345,15 @@ class Preview(CollectingWriter):
         with self._lock:
             return list(self._batches)
 
+    @property
+    def frame_schema(self) -> pa.Schema:
+        """The columns of :meth:`frames`."""
+        return arrow_schema(nullable(self.schema))
+
+    def frames(self) -> Iterator[tuple[int, pa.Table]]:
+        """What :meth:`take` was given, as far as it is kept, by micro-batch."""
+        return self._frames()
+
     def _frames(self) -> Iterator[tuple[int, pa.Table]]:
         """The kept rows by micro-batch, oldest first."""
         store = self._readable

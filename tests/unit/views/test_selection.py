@@ -95,7 +95,7 @@ def test_rows_of_a_window_in_columns_of_their_own() -> None:
     )
     # Its start stands there: what begins within it is another window of a hop.
     assert selected(times, WINDOW).rows == ((at(10), 2),)
-    events = replace(times, rows=times.rows[2:] + ((at(10, 59), 5), (at(11), 6)))
+    events = replace(times, rows=(*times.rows[2:], (at(10, 59), 5), (at(11), 6)))
     assert selected(events, WINDOW).rows == ((at(10, 30), 3), (at(10, 59), 5))
 
 

@@ -1,0 +1,142 @@
+"""A run that was saved by :meth:`arroyo_nb.run.run.Run.save_trace`, to be looked at
+again: in another kernel, without Spark and without its sources."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals
+from arroyo_nb.run.observe.late_table import windows_of
+from arroyo_nb.run.observe.moments import Moments
+from arroyo_nb.run.observe.snapshot import Moment, Snapshot
+from arroyo_nb.run.observe.trace_file import TracedOutput, load
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from arroyo_nb.run.results.preview import Preview
+    from arroyo_nb.run.run import RunViews
+
+REPR_ROWS = 10
+"""Rows that a trace shows of itself."""
+
+
+class LoadedTrace:
+    """What a run did, micro-batch by micro-batch.
+
+    Parameters
+    ----------
+    path
+        The file.
+    views
+        How it is shown.
+
+    Attributes
+    ----------
+    name
+        The run's.
+    sql
+        Its script.
+    handle
+        What a user writes for it in a notebook.
+
+    Raises
+    ------
+    DataProblem
+        When the file is no trace.
+    """
+
+    def __init__(self, path: Path, views: RunViews) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="arroyo-nb-trace-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        with refusals("read", str(path)):
+            self._run = load(path, self._folder)
+        self._views = views
+        self.sql = self._run.sql
+        self.name = self._run.outputs[0].newest.name
+        self.handle = "trace"
+
+    def __repr__(self) -> str:
+        return self._views.text(self.snapshot(REPR_ROWS))
+
+    def _repr_html_(self) -> str:
+        return self._views.html(self.snapshot(REPR_ROWS))
+
+    def explain(self) -> str:
+        """The plan of the script."""
+        return self._run.plan
+
+    def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
+        """The run as it was at its end, for views."""
+        newest, moments = self._output(output).newest, self.moments(output)
+        if moments.last < 0:
+            return newest
+        made = moments.snapshot(newest, moments.last, rows)
+        return replace(
+            made,
+            state=newest.state,
+            note=newest.note,
+            error=newest.error,
+            elapsed_s=newest.elapsed_s,
+            sources=newest.sources,
+            moment=Moment(moments.last, moments.first, moments.last),
+        )
+
+    def moments(self, output: int = 0) -> Moments:
+        """Its micro-batches, each as a snapshot for views."""
+        return Moments(self._output(output).trace)
+
+    def at(
+        self,
+        *,
+        batch: int | None = None,
+        watermark: datetime | str | None = None,
+        output: int = 0,
+    ) -> pa.Table:
+        """The result rows as they were after a micro-batch; see
+        :meth:`arroyo_nb.run.run.Run.at`."""
+        found = self.moments(output).find(batch, watermark)
+        return self._preview(output).table_at(found.batch_id)
+
+    def table(self, output: int = 0) -> pa.Table:
+        """The result rows at the end."""
+        return self._preview(output).table()
+
+    def changelog(self, output: int = 0) -> pa.Table:
+        """The changes of an output: op, batch, before, after."""
+        return self._preview(output).changelog()
+
+    def to_pandas(self, output: int = 0) -> pd.DataFrame:
+        """The result rows at the end as a DataFrame of pandas."""
+        from arroyo_nb.run.run import without_structs
+
+        return without_structs(self.table(output)).to_pandas()
+
+    def windows(self, output: int = 0) -> pa.Table:
+        """The windows at the end; see :meth:`arroyo_nb.run.run.Run.windows`."""
+        return windows_of(self.snapshot(0, output).windows)
+
+    def plot(self, **encoding: Any) -> Any:
+        """A chart; see :meth:`arroyo_nb.run.run.Run.plot`."""
+        return self._views.plot(self, **encoding)
+
+    def save_html(self, path: str | Path) -> Path:
+        """See :meth:`arroyo_nb.run.run.Run.save_html`."""
+        return self._views.save_html(self, path)
+
+    def _output(self, output: int) -> TracedOutput:
+        return self._run.outputs[output]
+
+    def _preview(self, output: int) -> Preview:
+        preview = self._output(output).trace.preview
+        if preview is None:
+            raise RunProblem("the rows of this output were not kept when it ran")
+        return preview

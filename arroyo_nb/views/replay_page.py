@@ -1,0 +1,121 @@
+"""A run as one page: the frames of its panel, moved over without a kernel.
+
+The page holds the panel's own module and style, and the frames as compressed text. What
+the kernel answers to the panel in a notebook, a second small module answers here.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Protocol
+
+from arroyo_nb.allowed_roots import current_roots
+from arroyo_nb.engine.paths import user_path
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals
+from arroyo_nb.run.observe.snapshot import Moment, RunState, Snapshot
+from arroyo_nb.views.formatting import NAME_CHARS, escaped
+from arroyo_nb.views.panel import body, style
+from arroyo_nb.views.player import MomentSource
+from arroyo_nb.views.selection import without_picks
+
+MOST_FRAMES = 400
+"""Micro-batches that a page shows at most; of more an even choice."""
+
+MOST_BYTES = 16_000_000
+"""What the frames of a page are together at most, before they are compressed: with more
+every second one is left out."""
+
+ROWS = 20
+
+SAVED_LIVE = "this page was saved while the run went on"
+
+
+class Replayed(Protocol):
+    """What a page needs of a run."""
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+
+    def snapshot(self, rows: int = ...) -> Snapshot:
+        """Its picture."""
+
+    def moments(self) -> MomentSource:
+        """Its recorded micro-batches."""
+
+
+def save(run: Replayed, path: str | Path) -> Path:
+    """Write the page; returns its path.
+
+    Raises
+    ------
+    RunProblem
+        When nothing is recorded, or the path may not be written.
+    """
+    file, allowed = user_path(path), current_roots()
+    if not allowed.allow(file):
+        raise allowed.refusal(f"the page '{file}'")
+    made = page(run)
+    with refusals("write", str(file)):
+        file.write_text(made, "utf-8")
+    return file
+
+
+def page(run: Replayed) -> str:
+    """The page of a run, as HTML.
+
+    Raises
+    ------
+    RunProblem
+        When no micro-batch of it is recorded.
+    """
+    frames = _frames(run)
+    packed = b64encode(zlib.compress(json.dumps(frames).encode(), 9)).decode()
+    static = files("arroyo_nb.views") / "static"
+    module, script = (
+        (static / n).read_text("utf-8") for n in ("panel.js", "replay.js")
+    )
+    sheet = json.dumps(style()).replace("<", "\\u003c")
+    name = escaped(run.name, NAME_CHARS)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>'
+        '<meta name="viewport" content="width=device-width">'
+        "<style>body { margin: 16px; background: Canvas; color: CanvasText; "
+        "color-scheme: light dark; font: 14px system-ui, sans-serif }</style>"
+        f'<body><div id="panel"></div>'
+        f'<script type="application/json" id="sheet">{sheet}</script>'
+        f'<script type="text/plain" id="frames">{packed}</script>'
+        f'<script type="module">{module}\n{script}</script></body></html>\n'
+    )
+
+
+def _frames(run: Replayed) -> Sequence[tuple[int, float, str]]:
+    """Each shown batch, after how many seconds it ended, and its frame."""
+    moments, newest = run.moments(), run.snapshot(ROWS)
+    if not newest.state.ended:
+        newest = replace(newest, state=RunState.STOPPED, note=SAVED_LIVE)
+    times = list(moments.times)
+    if not times:
+        raise RunProblem(
+            "no micro-batch is recorded", hint="wait until the first one has ended"
+        )
+    every = -(-len(times) // MOST_FRAMES)
+    chosen = list(reversed(times[::-1][::every]))
+    ends = times[0][0], times[-1][0]
+    made: list[tuple[int, float, str]] = []
+    for batch_id, elapsed_s in chosen:
+        moment = Moment(batch_id, *ends, is_newest=batch_id == ends[1])
+        at = newest if moment.is_newest else moments.snapshot(newest, batch_id, ROWS)
+        # No kernel hears what is clicked: its own script moves over the batches only.
+        at = replace(at, moment=moment, can_pause=False, outputs=())
+        made.append((batch_id, elapsed_s, without_picks(body(at, keys=True))))
+    while sum(len(frame) for *_, frame in made) > MOST_BYTES:
+        made = list(reversed(made[::-1][::2]))
+    return made

@@ -1,0 +1,81 @@
+
+// Answers the panel in place of a kernel: every frame is on the page already.
+
+async function unpacked() {
+  const packed = Uint8Array.from(atob(document.getElementById("frames").textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const TICK_MS = 100;
+
+class Replay {
+  constructor(frames, sheet) {
+    this.frames = frames;
+    this.sheet = sheet;
+    this.at = frames.length - 1;
+    this.speed = 0;
+    this.heard = [];
+  }
+
+  get(name) {
+    return { sheet: this.sheet, still: "none", frame: this.frame() }[name];
+  }
+
+  // The bar of a frame says that it stands: here it may play.
+  frame() {
+    const html = this.frames[this.at][2];
+    if (!this.speed) return html;
+    const page = document.createElement("template");
+    page.innerHTML = html;
+    const key = page.content.querySelector('button[data-do="play"]');
+    key.dataset.do = "hold";
+    key.textContent = "‖";
+    page.content.querySelector("option[selected]")?.removeAttribute("selected");
+    page.content.querySelector(`option[value="${this.speed}"]`)?.setAttribute("selected", "");
+    return page.innerHTML;
+  }
+
+  on(names, call) { if (names.includes("frame")) this.heard.push(call); }
+  off() {}
+
+  send({ do: command }) {
+    const [word, value] = command.split(" ");
+    const last = this.frames.length - 1;
+    const count = Number(value ?? 1);
+    const places = {
+      at: () => this.frames.findLastIndex(([batch]) => batch <= count),
+      back: () => this.at - count,
+      forward: () => this.at + count,
+      first: () => 0,
+      newest: () => last,
+      hold: () => this.at,
+      play: () => (this.at === last ? 0 : this.at),
+    };
+    if (word in places) {
+      this.at = Math.min(Math.max(places[word](), 0), last);
+      this.speed = word === "play" ? count : 0;
+      this.playedAt = performance.now();
+      this.second = this.frames[this.at][1];
+      for (const call of this.heard) call();
+    } else {
+      for (const call of this.heard) call();  // it lives, and has nothing else to say
+    }
+  }
+
+  tick() {
+    if (!this.speed) return;
+    const now = performance.now();
+    this.second += (this.speed * (now - this.playedAt)) / 1000;
+    this.playedAt = now;
+    const next = this.frames.findLastIndex(([, ended]) => ended <= this.second);
+    if (next >= this.frames.length - 1) this.speed = 0;
+    this.at = Math.max(next, this.at);
+    for (const call of this.heard) call();
+  }
+}
+
+const sheet = JSON.parse(document.getElementById("sheet").textContent);
+const model = new Replay(await unpacked(), sheet);
+render({ model, el: document.getElementById("panel") });
+setInterval(() => model.tick(), TICK_MS);
