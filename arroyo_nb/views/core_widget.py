@@ -6,6 +6,7 @@ heartbeat and without morphing, so open details close with the next frame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import ipywidgets
 
 from arroyo_nb.views.panel import style
-from arroyo_nb.views.sections import sides
+from arroyo_nb.views.sections import VIEWS
+from arroyo_nb.views.view_tabs import MESSAGE, OVERVIEW
 
 # ipywidgets marks its elements so when the kernel is restarted; nothing is sent then.
 LOST = (
@@ -24,7 +26,7 @@ LOST = (
 )
 
 KEYS = ("pause", "resume", "step", "stop", "back", "forward", "play", "hold", "newest")
-SIDES = sides()
+TABS = tuple(f"{MESSAGE}{name}" for name in (OVERVIEW, *VIEWS.names))
 ALWAYS = ("pause", "resume", "step", "stop")
 """Buttons that stay where a run has them not, so that the others do not jump."""
 
@@ -50,12 +52,15 @@ class CorePanel:
         self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()
         self._keys = {
-            k: ipywidgets.Button(description=k.capitalize()) for k in (*KEYS, *SIDES)
+            key: ipywidgets.Button(description=key.removeprefix(MESSAGE).capitalize())
+            for key in (*KEYS, *TABS)
         }
         for key, button in self._keys.items():
             button.on_click(partial(_press, pressed, key))
-        keys = ipywidgets.HBox(list(self._keys.values()))
-        self._box = ipywidgets.VBox([keys, self._html])
+        keys = ipywidgets.HBox([self._keys[key] for key in KEYS])
+        tabs = ipywidgets.HBox([self._keys[key] for key in TABS])
+        tabs.layout.flex_flow = "row wrap"
+        self._box = ipywidgets.VBox([keys, tabs, self._html])
 
     @property
     def frame(self) -> str:
@@ -69,6 +74,9 @@ class CorePanel:
             button.disabled = f'data-do="{key}"' not in frame
             hidden = button.disabled and key not in ALWAYS
             button.layout.display = "none" if hidden else ""
+            if key in TABS:
+                is_shown = re.search(f'data-do="{key}"[^>]* aria-pressed="true"', frame)
+                button.button_style = "info" if is_shown else ""
 
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""

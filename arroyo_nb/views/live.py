@@ -25,7 +25,8 @@ from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import static_html
 from arroyo_nb.views.panel import MOST_ROWS, body
 from arroyo_nb.views.player import MomentSource, Player
-from arroyo_nb.views.sections import sides
+from arroyo_nb.views.sections import needs_plan
+from arroyo_nb.views.view_tabs import MESSAGE, chosen_view
 
 LOG = logging.getLogger("arroyo_nb")
 LOG.addHandler(logging.NullHandler())
@@ -61,6 +62,9 @@ class Showable(Protocol):
 
     def snapshot(self, rows: int = ...) -> Snapshot:
         """Its picture; cheap."""
+
+    def explain(self) -> str:
+        """The text of its plan."""
 
     def stop(self, note: str = ...) -> Any:
         """End it; returns at once."""
@@ -245,15 +249,25 @@ class Panel:
         self._seen_s = time.monotonic()
         if (act := ACTS.get(name)) is not None:
             act(self._run)
-        elif name in sides():
-            with self._lock:
-                self._wish = replace(self._wish, view=name)
-            self.refresh()
+        elif name.startswith(MESSAGE):
+            self._choose(name)
         else:
             with self._lock:
                 moved = self._player.press(name)
             if moved:
                 self.refresh()
+
+    def _choose(self, message: str) -> None:
+        """Show the view of a tab."""
+        try:
+            view = chosen_view(message)
+        except LookupError:
+            return
+        # Made before the lock is taken: it may look into the rows that came.
+        plan = self._wish.plan or (self._run.explain() if needs_plan(view) else "")
+        with self._lock:
+            self._wish = replace(self._wish, view=view, plan=plan)
+        self.refresh()
 
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}

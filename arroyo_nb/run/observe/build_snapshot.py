@@ -89,6 +89,7 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         late_exact=all(t.late_exact for o in all_seen for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
         paused=run.sources.paused,
+        speed=0.0 if isinstance(run.speed, str) else float(run.speed),
     )
 
 

@@ -312,7 +312,8 @@ class Snapshot:
     ``histories`` what happened to those rows; both are empty where rows have no key.
     ``plan`` are the operators of the output, inputs before those that read them.
     ``moment`` says which micro-batch it shows, None where there is one picture only,
-    and ``selected`` what was clicked.
+    and ``selected`` what was clicked. ``speed`` is how many seconds of event time a
+    second plays, 0 where rows come as fast as they can.
     """
 
     name: str
@@ -367,6 +368,7 @@ class Snapshot:
     plan: tuple[PlanStep, ...] = ()
     moment: Moment | None = None
     selected: Selection | None = None
+    speed: float = 0.0
 
 
 def before_end(instant: datetime | None) -> datetime | None:

@@ -13,6 +13,7 @@ class PlanView(PanelViewBase):
     """The text of the plan."""
 
     name = "plan"
+    title = "the streaming plan of the query"
     place = 50
     shows_plan = True
 
