@@ -37,9 +37,10 @@ def view_tabs(view: str | None, snapshot: Snapshot) -> str:
     ]
     if view is None:
         view = usual[0].name if len(usual) == 1 else OVERVIEW
+    pressed = [each.name for each in views()] if view == ALL else [view]
     made = "".join(
         f'<button type="button" data-do="{MESSAGE}{name}" title="{escaped(title)}" '
-        f'aria-pressed="{str(view in (name, ALL)).lower()}">{name}</button>'
+        f'aria-pressed="{str(name in pressed).lower()}">{name}</button>'
         for name, title in filter(None, tabs)
     )
     return f'<nav class="tabs" aria-label="views">{made}</nav>'

@@ -178,6 +178,14 @@ function render({ model, el }) {
     return Boolean(key);
   };
   const scrubs = () => panel.querySelector(".scrubber") !== null;
+  // A mark of a picture is a button too, but no element that the browser presses by a key.
+  root.addEventListener("keydown", (event) => {
+    const mark = event.target.closest("svg [data-do]");
+    if (!mark || (event.key !== "Enter" && event.key !== " ")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    send(mark.dataset.do);
+  });
   host.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.nodeName === "SELECT") return;
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from scenes import END, at
 
@@ -41,8 +42,8 @@ class Stream:
 
     ``disorder`` is the mean of how far a row comes behind its event, ``delay`` what the
     watermark allows, ``pace`` the event time of a micro-batch, ``idle`` the sources of
-    which nothing comes after a third of the batches, and ``kept`` how many micro-batches
-    are known by row.
+    which nothing comes after a third of the batches, and ``kept`` how many
+    micro-batches are known by row.
     """
 
     width: timedelta = HOUR
@@ -133,8 +134,10 @@ class Stream:
                         closed_in.setdefault(start, batch + 1)
         if self.ended:
             last = history[-1]
-            history.append(replace(last, batch_id=self.batches, watermark=END,
-                                   elapsed_s=last.elapsed_s + self.batch_s))  # fmt: skip
+            over_s = last.elapsed_s + self.batch_s
+            history.append(
+                replace(last, batch_id=self.batches, elapsed_s=over_s, watermark=END)
+            )
             for start in counts:
                 closed_in.setdefault(start, self.batches)
         shown = history[-1].watermark
@@ -205,7 +208,7 @@ def lateness(
     ordered = sorted(behind)
     bins = tuple(
         LatenessBin(low, high, sum(low <= each < high for each in ordered))
-        for low, high in zip(EDGES, EDGES[1:], strict=False)
+        for low, high in pairwise(EDGES)
     )
     last = max(i for i, each in enumerate(bins) if each.rows)
 

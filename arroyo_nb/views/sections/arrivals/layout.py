@@ -228,7 +228,8 @@ class Layout:
         parted = []
         for batch in self.batches:
             known = missed.get(batch.batch_id, [])
-            late, others = [], []
+            late: list[datetime] = []
+            others: list[datetime] = []
             for moment in batch.times:
                 is_late = closed.has_missed(moment, batch.late_before) or any(
                     start <= moment < end for start, end in known

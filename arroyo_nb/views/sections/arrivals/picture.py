@@ -16,8 +16,8 @@ from itertools import pairwise
 
 from arroyo_nb.run.observe.snapshot import LateRows, Snapshot, WindowBar, WindowState
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN
-from arroyo_nb.views.event_time_axis import CHAR, WIDTH, svg, title
-from arroyo_nb.views.formatting import DAY, clock, count, duration, escaped, interval
+from arroyo_nb.views.event_time_axis import CHAR, WIDTH, selects, svg, title
+from arroyo_nb.views.formatting import DAY, clock, count, duration, interval
 from arroyo_nb.views.label_places import Box, LabelPlaces, spread_apart
 from arroyo_nb.views.sections.arrivals.layout import (
     TICKS_APART,
@@ -123,15 +123,10 @@ def _bands(made: Layout) -> Iterator[str]:
                 f'<rect class="past" x="{x:.1f}" y="{top}" '
                 f'width="{made.right - x:.1f}" height="{foot - top:.1f}"/>'
             )
-        yield f'<g class="pick{dim}" {selects(bar.start, bar.end)}>{inner}</g>'
-
-
-def selects(start: datetime, end: datetime) -> str:
-    """The attributes of a mark that selects a window where it is clicked."""
-    return (
-        f'role="button" tabindex="0" data-do="select window {start.isoformat()} '
-        f'{end.isoformat()}" aria-label="{escaped(interval(start, end))}"'
-    )
+        yield (
+            f'<g class="pick{dim}" role="button" tabindex="0" '
+            f"{selects(bar.start, bar.end)}>{inner}</g>"
+        )
 
 
 def _dims(snapshot: Snapshot, bar: WindowBar | LateRows) -> str:
@@ -246,7 +241,8 @@ def _dots(made: Layout) -> Iterator[str]:
     selected, and the others."""
     chosen = made.snapshot.selected
     on_time = [dot for dot in made.dots if not dot.late]
-    bright, dim = [], []
+    bright: list[Dot] = []
+    dim: list[Dot] = []
     for dot in on_time:
         shown = chosen is None or chosen.start is None or chosen.has_time(dot.moment)
         (bright if shown else dim).append(dot)

@@ -24,6 +24,7 @@ from arroyo_nb.views.event_time_axis import (
     both_lines,
     delay_band,
     legend,
+    pickable,
     svg,
     ticks,
     title,
@@ -130,8 +131,8 @@ def _column(axis: Axis, column: WindowColumn, most: int, top: int) -> str:
         else ""
     )
     return (
-        f'<g data-key="w{_key(bar)}" style="transform:translate({x:.1f}px,{top}px)">'
-        f"<title>{title(bar)}</title>"
+        f'<g data-key="w{_key(bar)}" style="transform:translate({x:.1f}px,{top}px)" '
+        f"{pickable(bar)}><title>{title(bar)}</title>"
         f'<rect class="bar {bar.state.value}" y="{HEIGHT - height:.1f}" '
         f'width="{width:.1f}" height="{height}" rx="1"/>{late}</g>'
     )

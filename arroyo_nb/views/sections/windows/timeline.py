@@ -24,6 +24,7 @@ from arroyo_nb.views.event_time_axis import (
     both_lines,
     delay_band,
     legend,
+    pickable,
     svg,
     ticks,
     title,
@@ -221,9 +222,10 @@ def _placed(
     """A group at the bar's corner; its key lets a page move it when the axis moves."""
     start, end = ((m - ORIGIN) // MICROSECOND for m in (bar.start, bar.end))
     x, y = axis.at(bar.start) + 1, TOP + lane * placed.pitch
+    picks = pickable(bar) if layer == "w" else 'pointer-events="none"'
     return (
         f'<g data-key="{layer}{start}-{end}" '
-        f'style="transform:translate({x:.1f}px,{y}px)">{inner}</g>'
+        f'style="transform:translate({x:.1f}px,{y}px)" {picks}>{inner}</g>'
     )
 
 
