@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeAlias
 
 from arroyo_nb.run.observe.snapshot import (
     Arrivals,
@@ -217,26 +218,8 @@ class Layout:
         return tuple(min(gap * 0.7, 14.0) for gap in nearest[: len(xs)])
 
     @cached_property
-    def _parted(
-        self,
-    ) -> tuple[tuple[Arrivals, tuple[datetime, ...], tuple[datetime, ...]], ...]:
-        """Of each batch the event times of late rows, and of the others."""
-        closed = ClosedWindows(self.snapshot.windows)
-        missed: dict[int, list[tuple[datetime, datetime]]] = {}
-        for rows in self.snapshot.late:
-            missed.setdefault(rows.batch_id, []).append((rows.start, rows.end))
-        parted = []
-        for batch in self.batches:
-            known = missed.get(batch.batch_id, [])
-            late: list[datetime] = []
-            others: list[datetime] = []
-            for moment in batch.times:
-                is_late = closed.has_missed(moment, batch.late_before) or any(
-                    start <= moment < end for start, end in known
-                )
-                (late if is_late else others).append(moment)
-            parted.append((batch, tuple(late), tuple(others)))
-        return tuple(parted)
+    def _parted(self) -> tuple[PartedTimes, ...]:
+        return late_and_other_times(self.snapshot, self.batches)
 
     @cached_property
     def bands(self) -> tuple[WindowBar, ...]:
@@ -310,6 +293,32 @@ class ClosedWindows:
         last = bisect_right(self._ends, late_before)
         last = min(last, first + MOST_NEAR)
         return any(bar.start <= moment for bar in self._bars[first:last])
+
+
+PartedTimes: TypeAlias = "tuple[Arrivals, tuple[datetime, ...], tuple[datetime, ...]]"
+"""A micro-batch, the event times of its late rows, and of the others."""
+
+
+def late_and_other_times(
+    snapshot: Snapshot, batches: Sequence[Arrivals]
+) -> tuple[PartedTimes, ...]:
+    """Which of the sampled rows were late."""
+    closed = ClosedWindows(snapshot.windows)
+    missed: dict[int, list[tuple[datetime, datetime]]] = {}
+    for rows in snapshot.late:
+        missed.setdefault(rows.batch_id, []).append((rows.start, rows.end))
+    parted = []
+    for batch in batches:
+        known = missed.get(batch.batch_id, [])
+        late: list[datetime] = []
+        others: list[datetime] = []
+        for moment in batch.times:
+            is_late = closed.has_missed(moment, batch.late_before) or any(
+                start <= moment < end for start, end in known
+            )
+            (late if is_late else others).append(moment)
+        parted.append((batch, tuple(late), tuple(others)))
+    return tuple(parted)
 
 
 def layout(snapshot: Snapshot) -> Layout | None:
