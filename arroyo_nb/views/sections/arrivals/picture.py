@@ -20,6 +20,7 @@ from arroyo_nb.views.event_time_axis import CHAR, WIDTH, selects, svg, title
 from arroyo_nb.views.formatting import DAY, clock, count, duration, interval
 from arroyo_nb.views.label_places import Box, LabelPlaces, spread_apart
 from arroyo_nb.views.sections.arrivals.layout import (
+    MOST_CROSSES,
     TICKS_APART,
     TOP,
     Dot,
@@ -65,7 +66,10 @@ def picture(snapshot: Snapshot) -> Picture | None:
         places.take(box)
     late = list(_late_rows(made))
     crosses = [(dot.x, dot.y, dot.moment) for dot in made.dots if dot.late]
-    crosses += [(x, y, moment) for x, y, moment, _ in late if moment is not None]
+    others = [(x, y, moment) for x, y, moment, _ in late if moment is not None]
+    crosses += others[-(MOST_CROSSES - len(crosses)) or len(others) :]
+    for x, y, _ in others:
+        places.take(Box(x - 3, y - 3, x + 3, y + 3))
     parts = [
         *_bands(made),
         *_event_ticks(made),
@@ -343,6 +347,10 @@ def _late_counts(
                 (x - 8, y + 4, "end"),
                 (x, y + 17, "middle"),
                 (x, y - 9, "middle"),
+                (x + 6, y + 17, "start"),
+                (x - 6, y + 17, "end"),
+                (x, y + 31, "middle"),
+                (x + 6, y + 31, "start"),
             ]
             yield places.label(f"{rows:,} late", spots, "late")
 
