@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
+from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
+    Arrivals,
     Change,
+    LateRows,
     MarkPoint,
     RunState,
     Snapshot,
@@ -19,6 +23,7 @@ from arroyo_nb.run.observe.snapshot import (
 
 START = datetime(2013, 1, 1, 5)
 HOUR, DELAY = timedelta(hours=1), timedelta(minutes=30)
+BATCH = timedelta(minutes=6)
 
 
 def picture(step: int) -> Snapshot:
@@ -70,6 +75,68 @@ def picture(step: int) -> Snapshot:
         rows=tuple(rows[:20]),
         rows_kept=len(rows),
         can_pause=True,
+        arrivals=tuple(_arrivals(i) for i in range(max(0, step - 60), step + 1)),
+        late=tuple(_late(step)),
+        lateness=_lateness(step, late),
+    )
+
+
+def _arrivals(step: int) -> Arrivals:
+    """Forty rows of the last quarter of an hour; some came when it was over."""
+    front, mark = START + step * BATCH, _mark(step)
+    times = [front - n * timedelta(seconds=23) for n in range(40)]
+    if mark is not None and step % 7 == 0:
+        times[-1] = mark - timedelta(minutes=50)
+    return Arrivals(step, step * 0.2, 40, tuple(times), mark)
+
+
+def _mark(step: int) -> datetime | None:
+    """The watermark by which a batch closed windows."""
+    return START + step * BATCH - DELAY if step > 5 else None
+
+
+def _late(step: int) -> Iterator[LateRows]:
+    for batch in range(max(0, step - 60), step + 1):
+        mark = _mark(batch)
+        if mark is not None and batch % 7 == 0:
+            moment = mark - timedelta(minutes=50)
+            start = START + (moment - START) // HOUR * HOUR
+            if start + HOUR <= mark:
+                yield LateRows(batch, batch * 0.2, start, start + HOUR, mark, 1, 3)
+
+
+def _lateness(step: int, late: int) -> Lateness:
+    edges = [0, 60, 300, 900, 1800, 3600, 7200]
+    counts = (20, 11, 6, 2, 1, step % 5)
+    bins = tuple(
+        LatenessBin(timedelta(seconds=low), timedelta(seconds=high), (step + 1) * rows)
+        for (low, high), rows in zip(pairwise(edges), counts, strict=True)
+    )
+    minutes = [timedelta(minutes=n) for n in (1, 28, 75, 28, 62, 75)]
+    rows = sum(each.rows for each in bins)
+    return Lateness(rows, late, bins, *minutes, DELAY)
+
+
+def sources(step: int) -> Snapshot:
+    """The same of three sources, of which one is idle from batch 20 on."""
+    made = picture(step)
+    names = ("flights", "weather", "a_source_with_a_long_name")
+
+    def at(point: MarkPoint) -> tuple[tuple[str, datetime], ...]:
+        front = START + point.batch_id * BATCH
+        slow = START + min(point.batch_id, 20) * BATCH
+        return tuple(zip(names, (front, slow, front - 2 * BATCH), strict=True))
+
+    history = tuple(replace(point, sources=at(point)) for point in made.history)
+    newest = dict(history[-1].sources)
+    (source,) = made.sources
+    return replace(
+        made,
+        history=history,
+        sources=tuple(
+            replace(source, name=name, max_event_time=newest[name]) for name in names
+        ),
+        watermark=min(newest.values()) - DELAY if step > 5 else None,
     )
 
 
@@ -137,6 +204,9 @@ class ScriptedRun:
         if self._step() >= self.steps:
             return replace(made, state=RunState.FINISHED, note="the sources have ended")
         return made
+
+    def explain(self) -> str:
+        return "plan of a scripted run"
 
     def stop(self, note: str = "stopped") -> None:
         self._hold("stop")
