@@ -127,7 +127,14 @@ def sources(step: int) -> Snapshot:
         slow = START + min(point.batch_id, 20) * BATCH
         return tuple(zip(names, (front, slow, front - 2 * BATCH), strict=True))
 
-    history = tuple(replace(point, sources=at(point)) for point in made.history)
+    def mark(point: MarkPoint) -> datetime | None:
+        slowest = min(moment for _, moment in at(point))
+        return slowest - DELAY if point.batch_id > 5 else None
+
+    history = tuple(
+        replace(point, sources=at(point), watermark=mark(point))
+        for point in made.history
+    )
     newest = dict(history[-1].sources)
     (source,) = made.sources
     return replace(
@@ -136,7 +143,7 @@ def sources(step: int) -> Snapshot:
         sources=tuple(
             replace(source, name=name, max_event_time=newest[name]) for name in names
         ),
-        watermark=min(newest.values()) - DELAY if step > 5 else None,
+        watermark=history[-1].watermark,
     )
 
 

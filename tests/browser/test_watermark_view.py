@@ -21,6 +21,6 @@ def test_the_source_that_holds_the_watermark_back_is_named(lab: Lab, tab: Tab) -
     assert tab.page.locator(STILL).count() == 2
     tab.shot("watermark-still")
     text = tab.page.locator(".jp-OutputArea").first.inner_text()
-    assert "weather holds the watermark back" not in text  # it has stopped
+    assert "'weather' holds the watermark back" not in text  # it has stopped
     assert "would have kept 99 %" in text
     assert ours(tab) == []

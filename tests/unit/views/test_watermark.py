@@ -72,7 +72,7 @@ def test_the_source_that_holds_the_watermark_back_is_named() -> None:
     assert weather.idle_s > 5
     assert [each.name for each in standings(THREE) if each.idle_s] == ["weather"]
     said = " ".join(sentences(THREE))
-    assert "weather holds the watermark back: its newest event is 2 h 45 min" in said
+    assert "'weather' holds the watermark back: its newest event is 2 h 45 min" in said
     assert "and it is idle: nothing newer came for 10 s" in said
     live = body(THREE, view="watermark")
     assert "◀ holds the watermark back, ◌ idle for 10 s" in live
@@ -111,7 +111,7 @@ def test_what_it_says_depends_on_the_run(
 def test_a_source_without_an_event_holds_everything_back() -> None:
     silent = SourceProgress("silent", 0, None, MINUTE, bounded=False)
     snapshot = replace(THREE, sources=(*THREE.sources, silent), watermark=None)
-    assert "silent has had no event yet: there is no watermark before." in sentences(
+    assert "'silent' has had no event yet: there is no watermark before." in sentences(
         snapshot
     )
     assert "none yet" in body(snapshot, view="watermark")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.formatting import escaped
-from arroyo_nb.views.inert import CELL, SOFT, image
+from arroyo_nb.views.inert import CELL, SOFT, WIDE_CELL, image
 from arroyo_nb.views.sections import PanelViewBase
 from arroyo_nb.views.sections.watermark.curves import strip
 from arroyo_nb.views.sections.watermark.histogram import histogram, in_words
@@ -39,7 +39,7 @@ class WatermarkView(PanelViewBase):
         if not (drawn := strip(snapshot)):
             return f'<p class="soft">{NOTHING}</p>'
         said = _paragraph(" ".join(sentences(snapshot)), 'class="soft"')
-        parts = [drawn, said, _table(snapshot, "", "")]
+        parts = [drawn, said, _table(snapshot, "", "", ' class="long"')]
         if made := histogram(snapshot):
             parts += [made, _paragraph(in_words(snapshot), 'class="soft"')]
         return "".join(parts)
@@ -56,9 +56,9 @@ class WatermarkView(PanelViewBase):
             return ""
         soft = f'style="{SOFT}"'
         said = _paragraph(" ".join(sentences(snapshot)), soft)
-        head, cell = f' style="{CELL}left"', f' style="{CELL}left"'
+        left, long = f' style="{CELL}left"', f' style="{WIDE_CELL}"'
         parts = [image(snapshot, drawn, "watermark"), said]
-        parts.append(_table(snapshot, head, cell))
+        parts.append(_table(snapshot, left, left, long))
         if made := histogram(snapshot):
             parts.append(image(snapshot, made, "lateness of rows"))
             parts.append(_paragraph(in_words(snapshot), soft))
@@ -69,19 +69,27 @@ def _paragraph(text: str, look: str) -> str:
     return f"<p {look}>{escaped(text, WORDS_CHARS)}</p>" if text else ""
 
 
-def _table(snapshot: Snapshot, head: str, cell: str) -> str:
-    """Where each of several sources stands; of one the sentences say it."""
+def _table(snapshot: Snapshot, head: str, cell: str, note: str) -> str:
+    """Where each of several sources stands; of one the sentences say it.
+
+    Parameters
+    ----------
+    snapshot
+        Whose sources.
+    head, cell, note
+        Attributes of a head, of a cell, and of the last cell of a line, which is long.
+    """
     known = standings(snapshot)
     if len(known) < 2:
         return ""
     heads = "".join(f"<th{head}>{escaped(text)}</th>" for text in HEADS)
-    rows = "".join(
-        "<tr>"
-        + "".join(f"<td{cell}>{escaped(text)}</td>" for text in cells(each))
-        + "</tr>"
-        for each in known
-    )
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    rows = ""
+    for each in known:
+        *texts, last = cells(each)
+        made = "".join(f"<td{cell}>{escaped(text)}</td>" for text in texts)
+        rows += f"<tr>{made}<td{note}>{escaped(last)}</td></tr>"
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="rows">{table}</div>' if not head else table
 
 
 VIEW = WatermarkView()

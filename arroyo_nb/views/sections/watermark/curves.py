@@ -26,6 +26,8 @@ sources, too."""
 TICKS_APART = 26
 MOST_LINES = 6
 """Sources with a line of their own."""
+BOLD_CHAR = 7.6
+"""Pixels that a bold character takes, on the safe side."""
 NAME_CHARS = 18
 """A longer name of a source is cut at the end of its line."""
 MOST_POINTS = 240
@@ -68,7 +70,7 @@ def _drawn_sources(last: MarkPoint) -> tuple[str, ...]:
 def _right(last: MarkPoint, names: Sequence[str]) -> float:
     """Where the curves end: the labels behind them have the room that they need."""
     longest = max(len(text) for _, _, text in _labels(last, names))
-    return WIDTH - max(BESIDE, longest * CHAR + 12)
+    return WIDTH - max(BESIDE, longest * BOLD_CHAR + 12)
 
 
 def _thinned(points: Sequence[MarkPoint]) -> list[MarkPoint]:

@@ -138,7 +138,7 @@ def sentences(snapshot: Snapshot) -> list[str]:
     for each in known:
         if each.holds and each.newest is None:
             said.append(
-                f"{_name(each)} has had no event yet: there is no watermark before."
+                f"'{_name(each)}' has had no event yet: there is no watermark before."
             )
         elif each.holds:
             idle = (
@@ -148,12 +148,12 @@ def sentences(snapshot: Snapshot) -> list[str]:
                 else ""
             )
             said.append(
-                f"{_name(each)} holds the watermark back: its newest event is "
+                f"'{_name(each)}' holds the watermark back: its newest event is "
                 f"{duration(each.behind or timedelta())} behind{idle}."
             )
         elif each.idle_s:
             lasted = duration(timedelta(seconds=each.idle_s))
-            said.append(f"{_name(each)} is idle: nothing newer came for {lasted}.")
+            said.append(f"'{_name(each)}' is idle: nothing newer came for {lasted}.")
     return [sentence for sentence in said if sentence]
 
 
