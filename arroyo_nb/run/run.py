@@ -63,7 +63,7 @@ class RunViews(Protocol):
     def html(self, snapshot: Snapshot) -> str:
         """The same as HTML."""
 
-    def plot(self, run: Any, **encoding: Any) -> Any:
+    def plot(self, run: Any, **options: Any) -> Any:
         """A chart of the rows."""
 
     def save_html(self, run: Any, path: str | Path) -> Path:
@@ -439,30 +439,34 @@ class Run(BackgroundTask):
 
     def plot(
         self,
+        kind: str = "rows",
         *,
         x: str | None = None,
         y: str | None = None,
         color: str | None = None,
     ) -> Any:
-        """A chart of the newest result rows, made with Altair.
+        """A chart of what the run has captured, made with Altair.
 
         Parameters
         ----------
-        x
-            Column across; by default the window, else a time, else a text.
-        y
-            Measure; by default the first number.
-        color
-            Column of the colours; by default the first text with few values.
+        kind
+            ``rows``: the newest result rows. ``windows``: rows by window, late ones
+            marked. ``arrivals``: event time against processing time. ``watermark``: it
+            and the newest event of each source. ``lateness``: how late rows came, and
+            which delay would keep them. ``keys``: each key's history.
+        x, y, color
+            Columns of a chart of ``rows``: across (else the window, a time or a text),
+            up (else the first number), of the colours (else the first text with few
+            values). Of ``keys``: ``y``, and ``color``, the column that names a key.
 
         Raises
         ------
         RunProblem
-            When there is nothing to draw, or no such column.
+            When there is nothing to draw, or no such kind or column.
         """
         if self._views is None:
             raise RunProblem("only a run of a session can be drawn")
-        return self._views.plot(self, x=x, y=y, color=color)
+        return self._views.plot(self, kind=kind, x=x, y=y, color=color)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The result rows of the first output, by the Arrow PyCapsule interface; of an

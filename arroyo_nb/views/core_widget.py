@@ -15,8 +15,9 @@ from typing import Any
 import ipywidgets
 
 from arroyo_nb.views.panel import style
-from arroyo_nb.views.sections import sides
+from arroyo_nb.views.sections import VIEWS
 from arroyo_nb.views.selection import without_picks
+from arroyo_nb.views.view_tabs import MESSAGE, OVERVIEW
 
 # ipywidgets marks its elements so when the kernel is restarted; nothing is sent then.
 LOST = (
@@ -32,7 +33,7 @@ TAB = re.compile(
 )
 
 KEYS = ("pause", "resume", "step", "stop", "back", "forward", "play", "hold", "newest")
-SIDES = sides()
+TABS = tuple(f"{MESSAGE}{name}" for name in (OVERVIEW, *VIEWS.names))
 ALWAYS = ("pause", "resume", "step", "stop")
 """Buttons that stay where a run has them not, so that the others do not jump."""
 
@@ -58,15 +59,18 @@ class CorePanel:
         self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()
         self._keys = {
-            k: ipywidgets.Button(description=k.capitalize()) for k in (*KEYS, *SIDES)
+            key: ipywidgets.Button(description=key.removeprefix(MESSAGE).capitalize())
+            for key in (*KEYS, *TABS)
         }
         for key, button in self._keys.items():
             button.on_click(partial(_press, pressed, key))
-        keys = ipywidgets.HBox(list(self._keys.values()))
+        keys = ipywidgets.HBox([self._keys[key] for key in KEYS])
+        tabs = ipywidgets.HBox([self._keys[key] for key in TABS])
+        tabs.layout.flex_flow = "row wrap"
         self._pressed = pressed
         self._outputs: dict[str, ipywidgets.Button] = {}
         self._tabs = ipywidgets.HBox([])
-        self._box = ipywidgets.VBox([keys, self._tabs, self._html])
+        self._box = ipywidgets.VBox([keys, self._tabs, tabs, self._html])
 
     @property
     def frame(self) -> str:
@@ -82,6 +86,9 @@ class CorePanel:
             button.disabled = f'data-do="{key}"' not in frame
             hidden = button.disabled and key not in ALWAYS
             button.layout.display = "none" if hidden else ""
+            if key in TABS:
+                is_shown = re.search(f'data-do="{key}"[^>]* aria-pressed="true"', frame)
+                button.button_style = "info" if is_shown else ""
 
     def _show_outputs(self, frame: str) -> None:
         """A button for each output of the frame; the one that is shown is marked."""

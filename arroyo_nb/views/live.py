@@ -27,9 +27,10 @@ from arroyo_nb.views import static_html
 from arroyo_nb.views.outputs import chosen_output, other_outputs
 from arroyo_nb.views.panel import MOST_ROWS, body
 from arroyo_nb.views.player import MomentSource, Player
-from arroyo_nb.views.sections import sides
+from arroyo_nb.views.sections import needs_plan
 from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
 from arroyo_nb.views.selection import WORD as SELECT
+from arroyo_nb.views.view_tabs import MESSAGE, chosen_view
 
 LOG = logging.getLogger("arroyo_nb")
 LOG.addHandler(logging.NullHandler())
@@ -65,6 +66,9 @@ class Showable(Protocol):
 
     def snapshot(self, rows: int = ..., output: int = ...) -> Snapshot:
         """The picture of an output; cheap."""
+
+    def explain(self) -> str:
+        """The text of its plan."""
 
     def stop(self, note: str = ...) -> Any:
         """End it; returns at once."""
@@ -259,8 +263,8 @@ class Panel:
         self._seen_s = time.monotonic()
         if (act := ACTS.get(name)) is not None:
             act(self._run)
-        elif name in sides():
-            self._show(view=name)
+        elif name.startswith(MESSAGE):
+            self._choose(name)
         elif (output := chosen_output(name, self._outputs)) is not None:
             with self._lock:
                 self._player = Player(_moments_of(self._run, output))
@@ -273,6 +277,16 @@ class Panel:
                 moved = self._player.press(name)
             if moved:
                 self.refresh()
+
+    def _choose(self, message: str) -> None:
+        """Show the view of a tab."""
+        try:
+            view = chosen_view(message)
+        except LookupError:
+            return
+        # Made before the lock is taken: it may look into the rows that came.
+        plan = self._wish.plan or (self._run.explain() if needs_plan(view) else "")
+        self._show(view=view, plan=plan)
 
     def _show(self, **wish: Any) -> None:
         with self._lock:

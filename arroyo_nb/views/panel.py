@@ -22,7 +22,7 @@ from arroyo_nb.views.formatting import (
 from arroyo_nb.views.outputs import output_tabs, tab_panel
 from arroyo_nb.views.rows import first_rows, fitted
 from arroyo_nb.views.scrubber import scrubber
-from arroyo_nb.views.sections import PanelView, sides, views, views_of
+from arroyo_nb.views.sections import views, views_of
 from arroyo_nb.views.selection import bar_of_selection
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.summary import glyph, state_word, told
@@ -34,6 +34,7 @@ from arroyo_nb.views.truncation_notes import (
     outputs_left_out,
     trace_left_out,
 )
+from arroyo_nb.views.view_tabs import view_tabs
 
 MOST_BYTES = 250_000
 """A frame above this has its rows halved until it fits."""
@@ -93,25 +94,13 @@ def body(
     rows = min(rows, MOST_CELLS // max(len(snapshot.columns[:MOST_COLUMNS]), 1))
     while True:
         cut = first_rows(snapshot, rows)
-        drawn = _tabs(shown, snapshot) if keys else ""
+        drawn = view_tabs(view, snapshot) if keys else ""
         drawn += "".join(v.live(cut, plan) for v in shown)
         drawn = output_tabs(snapshot) * keys + tab_panel(snapshot, drawn)
         made = _wrapped(cut, drawn, keys=keys, with_table=lists_rows)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
             return made
         rows //= 2
-
-
-def _tabs(shown: tuple[PanelView, ...], snapshot: Snapshot) -> str:
-    """The two sides of an updating result; the page says which one it wants."""
-    if not snapshot.updating or len(shown) != 1 or not shown[0].is_side:
-        return ""
-    made = "".join(
-        f'<button type="button" data-do="{name}" '
-        f'aria-pressed="{str(name == shown[0].name).lower()}">{name.title()}</button>'
-        for name in sides()
-    )
-    return f'<nav class="tabs">{made}</nav>'
 
 
 def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) -> str:

@@ -59,6 +59,9 @@ class FakeRun:
     def snapshot(self, rows: int = 20) -> Snapshot:
         return replace(self.states[0], name=self.name)
 
+    def moments(self, output: int = 0) -> Any:
+        return SimpleNamespace(times=())  # nothing is recorded
+
     def wait(self, timeout: float | None = None) -> bool:
         self.on_wait()
         if len(self.states) > 1:
@@ -618,10 +621,28 @@ def test_panel_shows_the_side_of_the_result_that_is_wished_at_once() -> None:
     panel = live.Panel(FakeRun("q", of_changes), stage)  # type: ignore[arg-type]
     (screen,) = stage.screens
     assert "<s>1</s> 2" not in screen.frames[-1]
-    screen.pressed("changelog")
+    screen.pressed("view changelog")
     assert "<s>1</s> 2" in screen.frames[-1]
-    screen.pressed("table")
+    screen.pressed("view table")
     assert "<s>1</s> 2" not in screen.frames[-1]
+    panel.close()
+
+
+def test_panel_shows_the_view_of_the_tab_that_was_pressed() -> None:
+    windowed = replace(RUNNING, windowed=True)
+    stage = FakeStage()
+    panel = live.Panel(FakeRun("q", windowed), stage)  # type: ignore[arg-type]
+    (screen,) = stage.screens
+    usual = screen.frames[-1]
+    screen.pressed("view late")
+    assert "No row was late" in screen.frames[-1]
+    screen.pressed("view plan")  # its text is made when it is asked for
+    assert "plan of q" in screen.frames[-1]
+    for message in ("view nothing", "view", "late", "select window x"):
+        screen.pressed(message)
+        assert "plan of q" in screen.frames[-1]
+    screen.pressed("view overview")
+    assert screen.frames[-1] == usual
     panel.close()
 
 

@@ -99,6 +99,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         late_exact=all(t.late_exact for o in all_seen for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
         paused=run.sources.paused,
+        speed=0.0 if isinstance(run.speed, str) else float(run.speed),
         output=output,
         outputs=output_names(run),
         output_rows=output_rows,

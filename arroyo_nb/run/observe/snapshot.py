@@ -337,6 +337,8 @@ class Snapshot:
     ``moment`` says which micro-batch it shows, None where there is one picture only.
     ``selected`` is what was clicked: ``rows`` and ``changes`` are then those that
     belong to it, and ``selection_counts`` says how many; None: nothing is left out.
+    ``speed`` is how many seconds of event time a second plays, 0 where rows come as
+    fast as they can.
     """
 
     name: str
@@ -393,6 +395,7 @@ class Snapshot:
     moment: Moment | None = None
     selected: Selection | None = None
     selection_counts: SelectionCounts | None = None
+    speed: float = 0.0
 
 
 def before_end(instant: datetime | None) -> datetime | None:

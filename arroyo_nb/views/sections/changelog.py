@@ -46,10 +46,14 @@ class ChangelogView(PanelViewBase):
 
     name = "changelog"
     place = 40
-    is_side = True
+    title = "what changed, newest first"
 
     def suits_static(self, snapshot: Snapshot) -> bool:
         """There are no tabs: what an updating result did is folded below its rows."""
+        return snapshot.updating
+
+    def has_tab(self, snapshot: Snapshot) -> bool:
+        """A result that changes."""
         return snapshot.updating
 
     def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002

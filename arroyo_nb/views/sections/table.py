@@ -40,7 +40,7 @@ class TableView(PanelViewBase):
 
     name = "table"
     place = 30
-    is_side = True
+    title = "the newest rows"
     lists_rows = True
 
     def suits(self, snapshot: Snapshot) -> bool:  # noqa: ARG002

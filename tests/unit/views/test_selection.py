@@ -129,16 +129,17 @@ def test_rows_and_changes_of_a_key() -> None:
 
 def test_other_windows_are_dimmed() -> None:
     text = body(selected(TUMBLE, WINDOW), keys=True)
-    assert text.count('class="dim"') == 8  # bar and label of four of five windows
+    assert text.count('class="pick dim"') == 4  # of five windows
+    assert text.count('class="dim"') == 4  # what stands in them
     assert "dim" not in body(TUMBLE, keys=True)
     for shape in (HOP, OVERLAPPING):
         bar = shape.windows[3]
         chosen = Selection(start=bar.start, end=bar.end)
-        assert 'class="dim"' in body(selected(shape, chosen), keys=True)
+        assert 'class="pick dim"' in body(selected(shape, chosen), keys=True)
     half = Selection(start=at(8), end=at(9))
     drawn = body(selected(KEYED_SESSIONS, half), keys=True)
     columns = sum(bar.start < at(9) for bar in KEYED_SESSIONS.density)
-    assert drawn.count('class="dim"') == len(KEYED_SESSIONS.density) - columns
+    assert drawn.count('class="pick dim"') == len(KEYED_SESSIONS.density) - columns
 
 
 class Run:

@@ -29,6 +29,7 @@ class PlanView(PanelViewBase):
     """The graph and the text of the plan."""
 
     name = "plan"
+    title = "the streaming plan of the query"
     place = 50
     shows_plan = True
     style = STYLE

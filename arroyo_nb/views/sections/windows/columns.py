@@ -24,6 +24,7 @@ from arroyo_nb.views.event_time_axis import (
     both_lines,
     delay_band,
     legend,
+    pickable,
     svg,
     ticks,
     title,
@@ -132,11 +133,9 @@ def _column(
         if bar.late_rows
         else ""
     )
-    dim = ' class="dim"' if is_dimmed(bar, snapshot) else ""
     return (
-        f'<g data-key="w{_key(bar)}"{dim} '
-        f'style="transform:translate({x:.1f}px,{top}px)">'
-        f"<title>{title(bar)}</title>"
+        f'<g data-key="w{_key(bar)}" style="transform:translate({x:.1f}px,{top}px)" '
+        f"{pickable(bar, dimmed=is_dimmed(bar, snapshot))}><title>{title(bar)}</title>"
         f'<rect class="bar {bar.state.value}" y="{HEIGHT - height:.1f}" '
         f'width="{width:.1f}" height="{height}" rx="1"/>{late}</g>'
     )

@@ -24,6 +24,7 @@ from arroyo_nb.views.event_time_axis import (
     both_lines,
     delay_band,
     legend,
+    pickable,
     svg,
     ticks,
     title,
@@ -228,10 +229,13 @@ def _placed(
     """A group at the bar's corner; its key lets a page move it when the axis moves."""
     start, end = ((m - ORIGIN) // MICROSECOND for m in (bar.start, bar.end))
     x, y = axis.at(bar.start) + 1, TOP + lane * placed.pitch
-    dim = ' class="dim"' if is_dimmed(bar, snapshot) else ""
+    dimmed = is_dimmed(bar, snapshot)
+    picks = pickable(bar, dimmed=dimmed) if layer == "w" else 'pointer-events="none"'
+    if dimmed and layer != "w":
+        picks += ' class="dim"'
     return (
-        f'<g data-key="{layer}{start}-{end}"{dim} '
-        f'style="transform:translate({x:.1f}px,{y}px)">{inner}</g>'
+        f'<g data-key="{layer}{start}-{end}" '
+        f'style="transform:translate({x:.1f}px,{y}px)" {picks}>{inner}</g>'
     )
 
 
