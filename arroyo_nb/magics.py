@@ -115,6 +115,7 @@ class ArroyoMagics(Magics):
         self.session = session
         self._names: dict[str, str] = {}
         self._last: dict[str, str] = {}
+        self._cells: dict[str, int] = {}
         self._lines: dict[str, CellLine] = {}
         # The specs of jobs that were made or attached here, in order.
         self._jobs: dict[str, None] = {}
@@ -274,6 +275,8 @@ class ArroyoMagics(Magics):
     def _leave(self, name: str, run: Run | None) -> None:
         """Stop what this cell ran before and runs no more: its panel is gone."""
         last = name
+        if run is not None:
+            self._cells[name] = getattr(self._shell, "execution_count", 0)
         # By the cell and not by the name: the user may have changed the name in the
         # cell, and what it ran before would go on unseen.
         if cell := self._cell_id():
@@ -298,7 +301,7 @@ class ArroyoMagics(Magics):
         return str(request.get("metadata", {}).get("cellId") or "")
 
     def _show(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
-        from arroyo_nb.views import live, static_html
+        from arroyo_nb.views import live
         from arroyo_nb.views.notebook import NotebookStage, is_interactive, publish
         from arroyo_nb.views.sections import needs_plan
 
@@ -320,8 +323,7 @@ class ArroyoMagics(Magics):
             # Also after an interrupt or an error: what came so far stays in the
             # notebook.
             if panel is None:
-                snapshot = run.snapshot(wish.rows)
-                publish(static_html.bundle(snapshot, view=wish.view, plan=wish.plan))
+                publish(live.static_bundle(run, wish))
             elif line.get("wait", False):
                 panel.refresh()
 
@@ -375,7 +377,7 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.notebook import publish
 
         snapshots = [run.snapshot(0) for run in self.session.runs.values()]
-        publish(runs(snapshots, self.session.background))
+        publish(runs(snapshots, self.session.background, self._cells))
 
     def _do_clear(self, word: str = "") -> None:
         before = self.session.catalog

@@ -83,6 +83,10 @@ class ScriptText:
         is not."""
         return hide_secrets(self.text)
 
+    def shown_line(self, line: int) -> str:
+        """A line, counted from 1, without its end; no secret is in it."""
+        return self._shown[self.offset(line) :].split("\n", 1)[0].rstrip("\r")
+
     def excerpt(self, span: Span) -> str:
         """The span's first line with carets under it, two spaces in.
 

@@ -71,11 +71,15 @@ def documents(changes: pa.Table) -> pa.Table:
 
     Ids come in the order in which their first change that counts appeared.
     """
-    return newest_documents(changes, np.iinfo(np.int64).max)[0]
+    found = newest_documents(changes, np.iinfo(np.int64).max)[0]
+    return found.select([BEFORE, AFTER, OP])
 
 
 def newest_documents(changes: pa.Table, most: int) -> tuple[pa.Table, int]:
-    """The last of the :func:`documents`, at most so many, and how many there are."""
+    """The last of the :func:`documents`, at most so many, and how many there are.
+
+    Where changes have ids, a document has the one that it speaks of, in ``_row_id``.
+    """
     changes = consolidate(changes)
     weight = weights(changes)
     ids, named = _ids(changes)
@@ -103,6 +107,10 @@ def newest_documents(changes: pa.Table, most: int) -> tuple[pa.Table, int]:
         AFTER: _images(rows, after[order]),
         OP: pa.array(op[order], pa.string()),
     }
+    if ROW_ID in changes.column_names:
+        # An update is of one id, so either of its two images has it.
+        known = np.maximum(before, after)[order]
+        told[ROW_ID] = whole(changes[ROW_ID]).take(pa.array(known))
     return pa.table(told), int(copies.sum())
 
 

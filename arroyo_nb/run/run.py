@@ -64,7 +64,7 @@ class RunViews(Protocol):
     def html(self, snapshot: Snapshot) -> str:
         """The same as HTML."""
 
-    def plot(self, run: Any, **encoding: Any) -> Any:
+    def plot(self, run: Any, **options: Any) -> Any:
         """A chart of the rows."""
 
     def save_html(self, run: Any, path: str | Path) -> Path:
@@ -455,30 +455,34 @@ class Run(BackgroundTask):
 
     def plot(
         self,
+        kind: str = "rows",
         *,
         x: str | None = None,
         y: str | None = None,
         color: str | None = None,
     ) -> Any:
-        """A chart of the newest result rows, made with Altair.
+        """A chart of what the run has captured, made with Altair.
 
         Parameters
         ----------
-        x
-            Column across; by default the window, else a time, else a text.
-        y
-            Measure; by default the first number.
-        color
-            Column of the colours; by default the first text with few values.
+        kind
+            ``rows``: the newest result rows. ``windows``: rows by window, late ones
+            marked. ``arrivals``: event time against processing time. ``watermark``: it
+            and the newest event of each source. ``lateness``: how late rows came, and
+            which delay would keep them. ``keys``: each key's history.
+        x, y, color
+            Columns of a chart of ``rows``: across (else the window, a time or a text),
+            up (else the first number), of the colours (else the first text with few
+            values). Of ``keys``: ``y``, and ``color``, the column that names a key.
 
         Raises
         ------
         RunProblem
-            When there is nothing to draw, or no such column.
+            When there is nothing to draw, or no such kind or column.
         """
         if self._views is None:
             raise RunProblem("only a run of a session can be drawn")
-        return self._views.plot(self, x=x, y=y, color=color)
+        return self._views.plot(self, kind=kind, x=x, y=y, color=color)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The result rows of the first output, by the Arrow PyCapsule interface; of an
@@ -579,14 +583,14 @@ class Run(BackgroundTask):
         """What the author of the script has probably overlooked."""
         return tuple(self.plan.hints)
 
-    def snapshot(self, rows: int = 20) -> Snapshot:
-        """One picture of it for a view; cheap, and never touches Spark.
+    def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
+        """One picture of an output for a view; cheap, and never touches Spark.
 
         Its rows, watermark, windows and counts are those of one micro-batch, the newest
         whose progress is known.
         """
-        with self._life.lock, self.outputs[0].observation.lock:
-            return build_snapshot(self, rows)
+        with self._life.lock, self.outputs[output].observation.lock:
+            return build_snapshot(self, rows, output)
 
     def discard(self) -> Run:
         """Stop it and remove its folder where no user named it; returns at once."""

@@ -6,14 +6,18 @@ heartbeat and without morphing, so open details close with the next frame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
+from html import unescape
 from typing import Any
 
 import ipywidgets
 
 from arroyo_nb.views.panel import style
-from arroyo_nb.views.sections import sides
+from arroyo_nb.views.sections import VIEWS
+from arroyo_nb.views.selection import without_picks
+from arroyo_nb.views.view_tabs import MESSAGE, OVERVIEW
 
 # ipywidgets marks its elements so when the kernel is restarted; nothing is sent then.
 LOST = (
@@ -23,8 +27,13 @@ LOST = (
     "content: '■ ended with its kernel: run the cell again' }"
 )
 
+TAB = re.compile(
+    r'<button type="button" role="tab"[^>]* data-do="(output \d+)" '
+    r'aria-selected="(\w+)"[^>]*>([^<]*)<'
+)
+
 KEYS = ("pause", "resume", "step", "stop", "back", "forward", "play", "hold", "newest")
-SIDES = sides()
+TABS = tuple(f"{MESSAGE}{name}" for name in (OVERVIEW, *VIEWS.names))
 ALWAYS = ("pause", "resume", "step", "stop")
 """Buttons that stay where a run has them not, so that the others do not jump."""
 
@@ -50,12 +59,18 @@ class CorePanel:
         self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()
         self._keys = {
-            k: ipywidgets.Button(description=k.capitalize()) for k in (*KEYS, *SIDES)
+            key: ipywidgets.Button(description=key.removeprefix(MESSAGE).capitalize())
+            for key in (*KEYS, *TABS)
         }
         for key, button in self._keys.items():
             button.on_click(partial(_press, pressed, key))
-        keys = ipywidgets.HBox(list(self._keys.values()))
-        self._box = ipywidgets.VBox([keys, self._html])
+        keys = ipywidgets.HBox([self._keys[key] for key in KEYS])
+        tabs = ipywidgets.HBox([self._keys[key] for key in TABS])
+        tabs.layout.flex_flow = "row wrap"
+        self._pressed = pressed
+        self._outputs: dict[str, ipywidgets.Button] = {}
+        self._tabs = ipywidgets.HBox([])
+        self._box = ipywidgets.VBox([keys, self._tabs, tabs, self._html])
 
     @property
     def frame(self) -> str:
@@ -64,11 +79,31 @@ class CorePanel:
 
     @frame.setter
     def frame(self, frame: str) -> None:
-        self._html.value = self._style + frame
+        # Nothing here hears a click on it.
+        self._html.value = self._style + without_picks(frame)
+        self._show_outputs(frame)
         for key, button in self._keys.items():
             button.disabled = f'data-do="{key}"' not in frame
             hidden = button.disabled and key not in ALWAYS
             button.layout.display = "none" if hidden else ""
+            if key in TABS:
+                is_shown = re.search(f'data-do="{key}"[^>]* aria-pressed="true"', frame)
+                button.button_style = "info" if is_shown else ""
+
+    def _show_outputs(self, frame: str) -> None:
+        """A button for each output of the frame; the one that is shown is marked."""
+        tabs = {do: (unescape(name), on) for do, on, name in TAB.findall(frame)}
+        if list(tabs) != list(self._outputs):
+            for button in self._outputs.values():
+                button.close()
+            self._outputs = {do: ipywidgets.Button() for do in tabs}
+            for do, button in self._outputs.items():
+                button.on_click(partial(_press, self._pressed, do))
+            self._tabs.children = list(self._outputs.values())
+        for do, (name, is_shown) in tabs.items():
+            button = self._outputs[do]
+            button.description = name
+            button.button_style = "primary" if is_shown == "true" else ""
 
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""
@@ -80,7 +115,8 @@ class CorePanel:
 
     def close(self) -> None:
         """Take it and its parts off the page."""
-        for part in (*self._keys.values(), *self._box.children, self._box):
+        buttons = (*self._keys.values(), *self._outputs.values())
+        for part in (*buttons, *self._box.children, self._box):
             part.close()
 
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.formatting import escaped
+from arroyo_nb.views.selection import without_picks
 from arroyo_nb.views.summary import told
 
 SOFT = "opacity:.75;margin:4px 0"
@@ -33,6 +34,8 @@ def image(snapshot: Snapshot, drawn: str, what: str) -> str:
     what
         What it shows.
     """
+    # Nothing in an image can be clicked.
+    drawn = without_picks(drawn)
     inside = drawn.replace("<defs/>", f"<style>{_style()}</style>", 1)
     data = b64encode(inside.encode()).decode()
     return (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from shlex import quote
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog, MemoryTable, Relation, View
@@ -22,7 +24,7 @@ from arroyo_nb.views.formatting import (
     plain,
 )
 from arroyo_nb.views.rows import WIDE_RECORDS, are_wide
-from arroyo_nb.views.summary import glyph
+from arroyo_nb.views.summary import glyph, state_word
 from arroyo_nb.views.truncation_notes import MOST_COLUMNS, late_count
 
 if TYPE_CHECKING:
@@ -40,34 +42,54 @@ PAGE_ROWS = 20
 
 CELL = "padding:2px 14px 2px 0;text-align:left;white-space:normal"
 
-RUN_COLUMNS = ("run", "state", "age", "rows in", "rows out", "late", "rows/s", "behind")
+NO_CELLS: Mapping[str, int] = MappingProxyType({})
+
+RUN_COLUMNS = (
+    *("run", "cell", "state", "age", "rows in", "rows out", "late", "rows/s"),
+    *("behind", "to stop it"),
+)
 
 
 def runs(
-    snapshots: Iterable[Snapshot], others: Iterable[tuple[str, str]] = ()
+    snapshots: Iterable[Snapshot],
+    others: Iterable[tuple[str, str]] = (),
+    cells: Mapping[str, int] = NO_CELLS,
 ) -> dict[str, str]:
     """What lives, as a MIME bundle: the runs, newest last, those that have ended behind
-    the others; and what else does, by its name and state."""
+    the others; and what else does, by its name and state.
+
+    Parameters
+    ----------
+    snapshots
+        The runs.
+    others
+        What else lives.
+    cells
+        By the name of a run, the number that Jupyter shows beside the cell which
+        started it.
+    """
     ordered = sorted(snapshots, key=lambda snapshot: snapshot.state.ended)
-    rows = [_run(snapshot) for snapshot in ordered]
-    blank = ("",) * (len(RUN_COLUMNS) - 2)
-    rows += [(name, state, *blank) for name, state in others]
+    rows = [_run(snapshot, cells.get(snapshot.name)) for snapshot in ordered]
+    blank = ("",) * (len(RUN_COLUMNS) - 3)
+    rows += [(name, "", state, *blank) for name, state in others]
     return listing(RUN_COLUMNS, rows, nothing="no run yet")
 
 
-def _run(snapshot: Snapshot) -> tuple[str, ...]:
+def _run(snapshot: Snapshot, cell: int | None) -> tuple[str, ...]:
     mark, newest = snapshot.watermark, snapshot.max_event_time
     known = mark is not None and newest is not None and mark < END_OF_TIME
     moving = known and not snapshot.state.ended
     return (
         snapshot.name,
-        f"{glyph(snapshot)} {snapshot.state.value}",
+        "" if cell is None else f"[{cell}]",
+        f"{glyph(snapshot)} {state_word(snapshot)}",
         duration(timedelta(seconds=snapshot.elapsed_s)),
         count(snapshot.rows_in),
         count(snapshot.rows_out),
         late_count(snapshot),
         pace(snapshot.rows_per_s),
         duration(newest - mark) if moving and newest and mark else "",
+        "" if snapshot.state.ended else f"%arroyo stop {quote(snapshot.name)}",
     )
 
 

@@ -17,15 +17,20 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock, RLock, Thread
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
-from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Selection, Snapshot
 from arroyo_nb.views import static_html
+from arroyo_nb.views.outputs import chosen_output, other_outputs
 from arroyo_nb.views.panel import MOST_ROWS, STEPS, body
 from arroyo_nb.views.player import MomentSource, Player
-from arroyo_nb.views.sections import sides
+from arroyo_nb.views.sections import needs_plan
+from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
+from arroyo_nb.views.selection import WORD as SELECT
+from arroyo_nb.views.view_tabs import MESSAGE, chosen_view
 
 LOG = logging.getLogger("arroyo_nb")
 LOG.addHandler(logging.NullHandler())
@@ -59,11 +64,14 @@ class Showable(Protocol):
     def name(self) -> str:
         """Name of the run."""
 
-    def snapshot(self, rows: int = ...) -> Snapshot:
-        """Its picture; cheap."""
+    def snapshot(self, rows: int = ..., output: int = ...) -> Snapshot:
+        """The picture of an output; cheap."""
 
-    def moments(self) -> MomentSource:
-        """Its recorded micro-batches."""
+    def explain(self) -> str:
+        """The text of its plan."""
+
+    def moments(self, output: int = ...) -> MomentSource:
+        """The recorded micro-batches of an output."""
 
 
 @runtime_checkable
@@ -122,11 +130,14 @@ class Display(Protocol):
 
 @dataclass(frozen=True)
 class PanelOptions:
-    """What the cell asked to see: a view, how many rows, the plan's text."""
+    """What the cell asked to see: a view, how many rows, the plan's text; and what was
+    clicked: an output, and what is ``selected`` in it."""
 
     view: str | None = None
     rows: int = MOST_ROWS
     plan: str = ""
+    output: int = 0
+    selected: Selection | None = None
 
 
 class Panel:
@@ -164,27 +175,26 @@ class Panel:
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
         self._seen_s = self._still_s = self._beat_s = time.monotonic()
-        self._open = True
+        self._open, self._outputs = True, 1
         self.failures = self.sent = 0
-        snapshot = self._snapshot()
         self._screen = stage.screen(self._marker, self._pressed)
-        self._screen.frame = self._frame(snapshot)
+        self._screen.frame = self._frame(self._newest())
         self._live = stage.show(self._screen.view())
-        self._still = stage.show(self._snapshot_of(snapshot, self._marker))
+        self._still = stage.show(static_bundle(run, self._wish, self._marker))
 
     def refresh(self) -> bool:
         """Bring the page up to date; returns whether there is more to come."""
         with self._lock:
             if not self._open:
                 return False
-            newest, now = self._snapshot(), time.monotonic()
+            newest, now = self._newest(), time.monotonic()
             seen = self._is_seen(now)
             if newest.state.ended and not self._is_held(seen=seen):
-                self._finish(newest)
+                self._finish()
                 return False
             if seen:
-                self._draw(self._player.snapshot(newest, self._wish.rows))
-                self._draw_still(newest, now)
+                self._draw(self._shown(newest))
+                self._draw_still(now)
                 self._beat(now)
             return True
 
@@ -196,20 +206,28 @@ class Panel:
         """Leave the newest snapshot in the place of the widget."""
         with self._lock:
             if self._open:
-                self._finish(self._snapshot())
+                self._finish()
 
-    def _snapshot(self) -> Snapshot:
-        return self._run.snapshot(self._wish.rows)
+    @property
+    def _rows(self) -> int:
+        # What belongs to what is selected may have come long ago.
+        wish = self._wish
+        return wish.rows if wish.selected is None else SELECTED_ROWS
+
+    def _newest(self) -> Snapshot:
+        """The chosen output as it is now."""
+        snapshot = _output_of(self._run, self._rows, self._wish.output)
+        self._outputs = len(snapshot.outputs)
+        return snapshot
+
+    def _shown(self, newest: Snapshot) -> Snapshot:
+        """What the page shows: at the chosen batch, and of what is selected."""
+        snapshot = self._player.snapshot(newest, self._rows)
+        return selected(snapshot, self._wish.selected)
 
     def _frame(self, snapshot: Snapshot) -> str:
         wish = self._wish
         return body(snapshot, view=wish.view, plan=wish.plan, rows=wish.rows, keys=True)
-
-    def _snapshot_of(self, snapshot: Snapshot, marker: str = "") -> Data:
-        wish = self._wish
-        return static_html.bundle(
-            snapshot, marker=marker, view=wish.view, plan=wish.plan
-        )
 
     def _is_seen(self, now: float) -> bool:
         # While a cell is executed, the kernel reads no message of a page: its silence
@@ -231,16 +249,16 @@ class Panel:
             self._screen.say_alive()
             self.sent += 1
 
-    def _draw_still(self, snapshot: Snapshot, now: float) -> None:
+    def _draw_still(self, now: float) -> None:
         if now - self._still_s >= STILL_S:
             self._still_s = now
-            self._still.update(self._snapshot_of(snapshot, self._marker))
+            self._still.update(static_bundle(self._run, self._wish, self._marker))
             self.sent += 1
 
-    def _finish(self, snapshot: Snapshot) -> None:
+    def _finish(self) -> None:
         # The last picture first, and only then the widget goes: the page never shows an
         # empty place.
-        self._live.update(self._snapshot_of(snapshot))
+        self._live.update(static_bundle(self._run, self._wish))
         self._still.update(NOTHING)
         self._screen.close()
         self._open = False
@@ -250,10 +268,15 @@ class Panel:
         self._seen_s = time.monotonic()
         if self._acts(name):
             return
-        if name in sides():
+        if name.startswith(MESSAGE):
+            self._choose(name)
+        elif (output := chosen_output(name, self._outputs)) is not None:
             with self._lock:
-                self._wish = replace(self._wish, view=name)
-            self.refresh()
+                self._player = Player(_moments_of(self._run, output))
+            # What is selected is a row or a window of the other one.
+            self._show(output=output, selected=None)
+        elif name.startswith(f"{SELECT} "):
+            self._show(selected=after(name, self._wish.selected))
         else:
             with self._lock:
                 moved = self._player.press(name)
@@ -271,6 +294,40 @@ class Panel:
         else:
             ACTS[name](self._run)
         return True
+
+    def _choose(self, message: str) -> None:
+        """Show the view of a tab."""
+        try:
+            view = chosen_view(message)
+        except LookupError:
+            return
+        # Made before the lock is taken: it may look into the rows that came.
+        plan = self._wish.plan or (self._run.explain() if needs_plan(view) else "")
+        self._show(view=view, plan=plan)
+
+    def _show(self, **wish: Any) -> None:
+        with self._lock:
+            self._wish = replace(self._wish, **wish)
+        self.refresh()
+
+
+def static_bundle(run: Showable, wish: PanelOptions, marker: str = "") -> Data:
+    """What stays of a run in the notebook: its first output, whatever was clicked, and
+    a few rows of the others."""
+    snapshot = run.snapshot(wish.rows)
+    others = other_outputs(snapshot, partial(_output_of, run))
+    return static_html.bundle(
+        snapshot, marker=marker, view=wish.view, plan=wish.plan, others=others
+    )
+
+
+def _output_of(run: Showable, rows: int, output: int) -> Snapshot:
+    # A run with one output need not know that there may be others.
+    return run.snapshot(rows, output=output) if output else run.snapshot(rows)
+
+
+def _moments_of(run: Showable, output: int) -> MomentSource:
+    return run.moments(output) if output else run.moments()
 
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}

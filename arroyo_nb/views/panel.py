@@ -6,7 +6,6 @@ The same snapshot gives the same text, so an unchanged frame need not be sent.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
@@ -20,9 +19,11 @@ from arroyo_nb.views.formatting import (
     lines,
     pace,
 )
-from arroyo_nb.views.rows import fitted
+from arroyo_nb.views.outputs import output_tabs, tab_panel
+from arroyo_nb.views.rows import first_rows, fitted
 from arroyo_nb.views.scrubber import scrubber
-from arroyo_nb.views.sections import PanelView, sides, views, views_of
+from arroyo_nb.views.sections import views, views_of
+from arroyo_nb.views.selection import bar_of_selection
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.summary import glyph, state_word, told
 from arroyo_nb.views.truncation_notes import (
@@ -33,6 +34,7 @@ from arroyo_nb.views.truncation_notes import (
     outputs_left_out,
     trace_left_out,
 )
+from arroyo_nb.views.view_tabs import view_tabs
 
 MOST_BYTES = 250_000
 """A frame above this has its rows halved until it fits."""
@@ -94,36 +96,26 @@ def body(
     lists_rows = any(view.lists_rows for view in shown)
     rows = min(rows, MOST_CELLS // max(len(snapshot.columns[:MOST_COLUMNS]), 1))
     while True:
-        cut = replace(
-            snapshot, rows=snapshot.rows[:rows], changes=snapshot.changes[:rows]
-        )
-        drawn = _tabs(shown, snapshot) if keys else ""
+        cut = first_rows(snapshot, rows)
+        drawn = view_tabs(view, snapshot) if keys else ""
         drawn += "".join(v.live(cut, plan) for v in shown)
+        drawn = output_tabs(snapshot) * keys + tab_panel(snapshot, drawn)
         made = _wrapped(cut, drawn, keys=keys, with_table=lists_rows)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
             return made
         rows //= 2
 
 
-def _tabs(shown: tuple[PanelView, ...], snapshot: Snapshot) -> str:
-    """The two sides of an updating result; the page says which one it wants."""
-    if not snapshot.updating or len(shown) != 1 or not shown[0].is_side:
-        return ""
-    made = "".join(
-        f'<button type="button" data-do="{name}" '
-        f'aria-pressed="{str(name == shown[0].name).lower()}">{name.title()}</button>'
-        for name in sides()
-    )
-    return f'<nav class="tabs">{made}</nav>'
-
-
 def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) -> str:
     label = escaped(f"Run {snapshot.name}", NAME_CHARS)
     said = lesson(snapshot, beside_table=with_table)
-    cuts = (tell(snapshot) for tell in (not_written, outputs_left_out, trace_left_out))
+    # Tabs show the other outputs.
+    others = "" if keys else outputs_left_out(snapshot)
+    cuts = (not_written(snapshot), others, trace_left_out(snapshot))
     parts = (
         _head(snapshot, keys=keys),
         scrubber(snapshot) if keys else "",
+        bar_of_selection(snapshot, keys=keys),
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'
         if snapshot.note
         else "",

@@ -23,6 +23,7 @@ from arroyo_nb.run.observe.snapshot import Moment, RunState, Snapshot
 from arroyo_nb.views.formatting import NAME_CHARS, escaped
 from arroyo_nb.views.panel import body, style
 from arroyo_nb.views.player import MomentSource
+from arroyo_nb.views.selection import without_picks
 
 MOST_FRAMES = 400
 """Micro-batches that a page shows at most; of more an even choice."""
@@ -112,8 +113,9 @@ def _frames(run: Replayed) -> Sequence[tuple[int, float, str]]:
     for batch_id, elapsed_s in chosen:
         moment = Moment(batch_id, *ends, is_newest=batch_id == ends[1])
         at = newest if moment.is_newest else moments.snapshot(newest, batch_id, ROWS)
-        at = replace(at, moment=moment, can_pause=False)
-        made.append((batch_id, elapsed_s, body(at, keys=True)))
+        # No kernel hears what is clicked: its own script moves over the batches only.
+        at = replace(at, moment=moment, can_pause=False, outputs=())
+        made.append((batch_id, elapsed_s, without_picks(body(at, keys=True))))
     while sum(len(frame) for *_, frame in made) > MOST_BYTES:
         made = list(reversed(made[::-1][::2]))
     return made

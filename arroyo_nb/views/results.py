@@ -23,9 +23,10 @@ class ResultViews:
         """The last picture of its panel, with the newest rows."""
         return str(static_html.bundle(snapshot)["text/html"])
 
-    def plot(self, run: chart.Tabular, **encoding: Any) -> alt.Chart:
+    def plot(self, run: chart.Plottable, **options: Any) -> alt.Chart:
         """See :func:`arroyo_nb.views.chart.plot`."""
-        return chart.plot(run, **encoding)
+        drawn: alt.Chart = chart.plot(run, **options)
+        return drawn
 
     def save_html(self, run: Any, path: str | Path) -> Path:
         """See :func:`arroyo_nb.views.replay_page.save`."""

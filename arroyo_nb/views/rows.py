@@ -6,12 +6,16 @@ beside each other. So nothing is hidden behind a scroll bar within the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.formatting import column, escaped
 from arroyo_nb.views.truncation_notes import MOST_COLUMNS
+
+Pair: TypeAlias = "tuple[str | None, str | None]"
+"""A value before and after a change, as text."""
 
 ROOM_CHARS = 110
 """Characters for which a panel beside an open side bar has room, those between columns
@@ -45,8 +49,17 @@ def fitted(snapshot: Snapshot) -> Snapshot:
     """The snapshot with as many rows and changes as there is room for."""
     if not is_wide(snapshot):
         return snapshot
-    rows, changes = snapshot.rows[:WIDE_RECORDS], snapshot.changes[:WIDE_RECORDS]
-    return replace(snapshot, rows=rows, changes=changes)
+    return first_rows(snapshot, WIDE_RECORDS)
+
+
+def first_rows(snapshot: Snapshot, most: int) -> Snapshot:
+    """The snapshot with so many rows and changes at most."""
+    return replace(
+        snapshot,
+        rows=snapshot.rows[:most],
+        row_keys=snapshot.row_keys[:most],
+        changes=snapshot.changes[:most],
+    )
 
 
 def sideways(
@@ -118,3 +131,17 @@ def value(text: str | None) -> str:
 def is_long(text: str | None) -> bool:
     """Whether a text may be broken into lines."""
     return text is not None and len(text) > LONG_CHARS
+
+
+def shown(op: str, pair: Pair, value: Callable[[str | None], str]) -> str:
+    """What a change did to a value; an old one is struck through.
+
+    Parameters
+    ----------
+    value
+        Makes HTML of one value.
+    """
+    before, after = pair
+    if op == "u" and before != after:
+        return f"<s>{value(before)}</s> {value(after)}"
+    return value(before if op == "d" else after)

@@ -9,21 +9,23 @@ Notebook need and all others may drop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from arroyo_nb.run.observe.snapshot import Snapshot, SourceProgress
 from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.caption import lesson
 from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, instant, lines, plain
 from arroyo_nb.views.inert import SOFT
+from arroyo_nb.views.outputs import output_heading, output_lines
 from arroyo_nb.views.panel import ERROR_CHARS, NOTE_CHARS
 from arroyo_nb.views.rows import (
     cell_texts,
+    first_rows,
     fitted,
     is_wide,
     numeric_columns,
 )
 from arroyo_nb.views.sections import views_of
+from arroyo_nb.views.sections.table import static_table as table
 from arroyo_nb.views.sources import BAD_CHARS, behind, connection, unread
 from arroyo_nb.views.summary import came_out, glyph, told
 from arroyo_nb.views.truncation_notes import (
@@ -57,6 +59,7 @@ def bundle(
     marker: str = "",
     view: str | None = None,
     plan: str = "",
+    others: tuple[Snapshot, ...] = (),
 ) -> dict[str, str]:
     """The MIME bundle to display: ``text/html`` and ``text/plain``.
 
@@ -71,12 +74,18 @@ def bundle(
         The one view that was asked for; None: what suits the query.
     plan
         Text of the plan, for the views that show it.
+    others
+        The other outputs, of which a few rows are shown where there is room.
     """
     cut = fitted(snapshot)
-    size = max(len(cut.rows), len(cut.changes))
+    size = max(len(cut.rows), len(cut.changes), *(len(o.rows) for o in others), 0)
     while True:
-        cut = replace(cut, rows=cut.rows[:size], changes=cut.changes[:size])
-        made = {"text/html": _html(cut, marker, view, plan), "text/plain": text(cut)}
+        cut = first_rows(cut, size)
+        others = tuple(first_rows(other, size) for other in others)
+        made = {
+            "text/html": _html(cut, marker, view, plan, others),
+            "text/plain": "\n".join((text(cut), *output_lines(others))),
+        }
         if size == 0 or sum(len(v.encode()) for v in made.values()) <= MOST_BYTES:
             return made
         size = size * 3 // 4
@@ -96,9 +105,12 @@ def text(snapshot: Snapshot) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _left_out(snapshot: Snapshot, *, listed: bool = True) -> list[str]:
+def _left_out(
+    snapshot: Snapshot, *, listed: bool = True, with_others: bool = False
+) -> list[str]:
     rows = rows_left_out if listed else rows_not_listed
-    told = (not_written, rows, outputs_left_out, trace_left_out)
+    outputs = [] if with_others else [outputs_left_out]
+    told = (not_written, rows, *outputs, trace_left_out)
     said = [said for tell in told if (said := tell(snapshot))]
     return [*said, *_positions(snapshot)]
 
@@ -155,7 +167,13 @@ def _why(snapshot: Snapshot) -> str:
     return plain("; ".join(parts), NOTE_CHARS + 120)
 
 
-def _html(snapshot: Snapshot, marker: str, view: str | None, plan: str) -> str:
+def _html(
+    snapshot: Snapshot,
+    marker: str,
+    view: str | None,
+    plan: str,
+    others: tuple[Snapshot, ...],
+) -> str:
     views = views_of(view, snapshot, static=True)
     listed = any(view.lists_rows for view in views)
     asked = view is not None
@@ -164,9 +182,14 @@ def _html(snapshot: Snapshot, marker: str, view: str | None, plan: str) -> str:
         _head(snapshot),
         _error(snapshot),
         *(view.static(snapshot, plan, asked=asked) for view in views),
+        *map(_other_output, others),
         *(
             f'<p style="{SOFT}">{escaped(said, CUT_CHARS)}</p>'
-            for said in _left_out(snapshot, listed=listed)
+            for said in _left_out(
+                snapshot,
+                listed=listed,
+                with_others=len(others) == snapshot.more_outputs,
+            )
         ),
         *(f"<p>{escaped(note, CUT_CHARS)}</p>" for note in _source_notes(snapshot)),
         _bad(snapshot),
@@ -176,6 +199,16 @@ def _html(snapshot: Snapshot, marker: str, view: str | None, plan: str) -> str:
     name = f' class="{escaped(marker)}"' if marker else ""
     style = f"<style>{WIDGET_LOST % escaped(marker)}</style>" if marker else ""
     return f'<div{name} style="{BOX}">{style}{"".join(parts)}</div>'
+
+
+def _other_output(other: Snapshot) -> str:
+    """Another output: how much it gave, and its newest rows."""
+    said = escaped(output_heading(other), CUT_CHARS)
+    rows = table(fitted(other)) if other.rows else ""
+    return (
+        f'<details{" open" * bool(rows)}><summary style="{SOFT}">{said}</summary>'
+        f"{rows}</details>"
+    )
 
 
 def _head(snapshot: Snapshot) -> str:

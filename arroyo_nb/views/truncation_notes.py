@@ -27,7 +27,9 @@ def rows_left_out(snapshot: Snapshot) -> str:
     >>> rows_left_out(Snapshot("q", RunState.RUNNING, rows_kept=1, rows_cut=8))
     'newest 0 of 9 rows; 1 kept'
     """
-    if snapshot.updating:
+    if (counts := snapshot.selection_counts) is not None:
+        parts = _of_selection(len(snapshot.rows), counts.rows, "row")
+    elif snapshot.updating:
         parts = [_of_result(snapshot)]
     else:
         parts = _newest(len(snapshot.rows), "row", snapshot)
@@ -55,7 +57,18 @@ def rows_not_listed(snapshot: Snapshot) -> str:
 
 def changes_left_out(snapshot: Snapshot) -> str:
     """Which changes of the output are not in the list; empty: all are."""
+    if (counts := snapshot.selection_counts) is not None:
+        shown = len(snapshot.changes)
+        return "; ".join(_of_selection(shown, counts.changes, "change"))
     return "; ".join(_newest(len(snapshot.changes), "change", snapshot))
+
+
+def _of_selection(shown: int, belonging: int, noun: str) -> list[str]:
+    if not belonging:
+        return [f"no {noun} of those that are kept belongs to what is selected"]
+    if shown == belonging:
+        return []
+    return [f"newest {shown:,} of {count(belonging, noun)} of what is selected"]
 
 
 def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:

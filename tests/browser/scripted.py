@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
+from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
+    Arrivals,
     Change,
+    KeyHistory,
+    LateRows,
     MarkPoint,
+    PlanStep,
     RunState,
     Snapshot,
     SourceProgress,
@@ -19,6 +25,7 @@ from arroyo_nb.run.observe.snapshot import (
 
 START = datetime(2013, 1, 1, 5)
 HOUR, DELAY = timedelta(hours=1), timedelta(minutes=30)
+BATCH = timedelta(minutes=6)
 
 
 def picture(step: int) -> Snapshot:
@@ -70,6 +77,75 @@ def picture(step: int) -> Snapshot:
         rows=tuple(rows[:20]),
         rows_kept=len(rows),
         can_pause=True,
+        arrivals=tuple(_arrivals(i) for i in range(max(0, step - 60), step + 1)),
+        late=tuple(_late(step)),
+        lateness=_lateness(step, late),
+    )
+
+
+def _arrivals(step: int) -> Arrivals:
+    """Forty rows of the last quarter of an hour; some came when it was over."""
+    front, mark = START + step * BATCH, _mark(step)
+    times = [front - n * timedelta(seconds=23) for n in range(40)]
+    if mark is not None and step % 7 == 0:
+        times[-1] = mark - timedelta(minutes=50)
+    return Arrivals(step, step * 0.2, 40, tuple(times), mark)
+
+
+def _mark(step: int) -> datetime | None:
+    """The watermark by which a batch closed windows."""
+    return START + step * BATCH - DELAY if step > 5 else None
+
+
+def _late(step: int) -> Iterator[LateRows]:
+    for batch in range(max(0, step - 60), step + 1):
+        mark = _mark(batch)
+        if mark is not None and batch % 7 == 0:
+            moment = mark - timedelta(minutes=50)
+            start = START + (moment - START) // HOUR * HOUR
+            if start + HOUR <= mark:
+                yield LateRows(batch, batch * 0.2, start, start + HOUR, mark, 1, 3)
+
+
+def _lateness(step: int, late: int) -> Lateness:
+    edges = [0, 60, 300, 900, 1800, 3600, 7200]
+    counts = (20, 11, 6, 2, 1, step % 5)
+    bins = tuple(
+        LatenessBin(timedelta(seconds=low), timedelta(seconds=high), (step + 1) * rows)
+        for (low, high), rows in zip(pairwise(edges), counts, strict=True)
+    )
+    minutes = [timedelta(minutes=n) for n in (1, 28, 75, 28, 62, 75)]
+    rows = sum(each.rows for each in bins)
+    return Lateness(rows, late, bins, *minutes, DELAY)
+
+
+def sources(step: int) -> Snapshot:
+    """The same of three sources, of which one is idle from batch 20 on."""
+    made = picture(step)
+    names = ("flights", "weather", "a_source_with_a_long_name")
+
+    def at(point: MarkPoint) -> tuple[tuple[str, datetime], ...]:
+        front = START + point.batch_id * BATCH
+        slow = START + min(point.batch_id, 20) * BATCH
+        return tuple(zip(names, (front, slow, front - 2 * BATCH), strict=True))
+
+    def mark(point: MarkPoint) -> datetime | None:
+        slowest = min(moment for _, moment in at(point))
+        return slowest - DELAY if point.batch_id > 5 else None
+
+    history = tuple(
+        replace(point, sources=at(point), watermark=mark(point))
+        for point in made.history
+    )
+    newest = dict(history[-1].sources)
+    (source,) = made.sources
+    return replace(
+        made,
+        history=history,
+        sources=tuple(
+            replace(source, name=name, max_event_time=newest[name]) for name in names
+        ),
+        watermark=history[-1].watermark,
     )
 
 
@@ -81,7 +157,8 @@ def board(step: int) -> Snapshot:
     for batch in range(max(0, step - 20), step):
         name, n = carriers[batch % 4], batch // 4 + 1
         before = (name, n - 1) if n > 1 else None
-        changes.append(Change("u" if before else "c", batch, before, (name, n)))
+        op, key = "u" if before else "c", 101 + batch % 4
+        changes.append(Change(op, batch, before, (name, n), key))
     rows = tuple((name, n) for name, n in counts.items() if n)
     return Snapshot(
         name="flights_by_carrier",
@@ -99,6 +176,43 @@ def board(step: int) -> Snapshot:
         result_rows=len(rows),
         changes=tuple(reversed(changes)),
         can_pause=True,
+        row_keys=tuple(101 + carriers.index(name) for name, _ in rows),
+        histories=tuple(_history(name, n, step, carriers) for name, n in rows),
+        plan=PLAN,
+    )
+
+
+PLAN = (
+    PlanStep(1, "FROM flights (sample)", "source", line=1, sql="FROM flights"),
+    PlanStep(
+        *(2, "GROUP BY carrier; count(*) AS flights", "aggregate", (1,)),
+        *("micro-batch", "changes are sent once a micro-batch", 2, "GROUP BY carrier"),
+    ),
+    PlanStep(3, "result", "sink", (2,), line=1, sql="SELECT carrier, count(*)"),
+)
+
+
+def _history(name: str, n: int, step: int, carriers: tuple[str, ...]) -> KeyHistory:
+    numbers = tuple(float(i) for i in range(max(1, n - 59), n + 1))
+    before = (name, n - 1) if n > 1 else None
+    newest = 4 * (n - 1) + carriers.index(name)
+    key = 101 + carriers.index(name)
+    return KeyHistory(key, n, newest, "flights", numbers, before, is_created=True)
+
+
+OUTPUTS = ("by_hour", "by_carrier")
+
+
+def both(step: int, output: int = 0) -> Snapshot:
+    """A script of two outputs: by the hour, and by carrier."""
+    made = board(step) if output else picture(step)
+    return replace(
+        made,
+        name="flights",
+        outputs=OUTPUTS,
+        output=output,
+        output_rows=made.rows_out,
+        more_outputs=1,
     )
 
 
@@ -119,7 +233,7 @@ class ScriptedRun:
     """Five batches a second until it is stopped, or all ``steps`` are through."""
 
     def __init__(
-        self, steps: int = 100_000, picture: Callable[[int], Snapshot] = picture
+        self, steps: int = 100_000, picture: Callable[..., Snapshot] = picture
     ) -> None:
         self.steps = steps
         self.name = picture(0).name
@@ -129,14 +243,18 @@ class ScriptedRun:
         self._at, self._since = 0.0, time.monotonic()
         self._paused = self._stopped = False
 
-    def snapshot(self, rows: int = 20) -> Snapshot:
-        made = self.picture(min(self._step(), self.steps))
+    def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
+        step = min(self._step(), self.steps)
+        made = self.picture(step, output) if output else self.picture(step)
         made = replace(made, paused=self._paused)
         if self._stopped:
             return replace(made, state=RunState.STOPPED, note=self.note)
         if self._step() >= self.steps:
             return replace(made, state=RunState.FINISHED, note="the sources have ended")
         return made
+
+    def explain(self) -> str:
+        return "plan of a scripted run"
 
     def stop(self, note: str = "stopped") -> None:
         self._hold("stop")
@@ -155,8 +273,8 @@ class ScriptedRun:
         self._at += 1
         self._paused = True
 
-    def moments(self) -> ScriptedMoments:
-        return ScriptedMoments(self)
+    def moments(self, output: int = 0) -> ScriptedMoments:
+        return ScriptedMoments(self, output)
 
     def _hold(self, call: str) -> None:
         self.calls.append(call)
@@ -171,12 +289,14 @@ class ScriptedRun:
 class ScriptedMoments:
     """Every batch that a scripted run has had."""
 
-    def __init__(self, run: ScriptedRun) -> None:
-        self._run = run
+    def __init__(self, run: ScriptedRun, output: int = 0) -> None:
+        self._run, self._output = run, output
 
     @property
     def times(self) -> list[tuple[int, float]]:
         return [(step, step * 0.2) for step in range(self._run.snapshot().batch_id + 1)]
 
     def snapshot(self, newest: Snapshot, batch_id: int, rows: int) -> Snapshot:
+        if self._output:
+            return self._run.picture(batch_id, self._output)
         return self._run.picture(batch_id)

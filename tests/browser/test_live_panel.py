@@ -89,13 +89,13 @@ def test_an_updating_result_has_two_sides(lab: Lab, tab: Tab, notebook: str) -> 
     tab.until_other(count, tab.text(count))  # in its place
     tab.shot("updating-table")
 
-    tab.page.locator(f"{LIVE} [data-do=changelog]").click()
+    tab.page.locator(f"{LIVE} [data-do='view changelog']").click()
     tab.page.wait_for_selector(f"{LIVE} tr.changed s")  # the old value, struck through
     newest = f"{LIVE} tbody tr:first-child td:last-child"
     tab.until_other(newest, tab.text(newest))
     tab.shot("updating-changelog")
 
-    tab.page.locator(f"{LIVE} [data-do=table]").click()
+    tab.page.locator(f"{LIVE} [data-do='view table']").click()
     tab.page.wait_for_selector(f"{LIVE} tr.changed", state="detached")
     tab.page.locator(f"{LIVE} [data-do=stop]").click()
     tab.page.get_by_text("stopped with its Stop button").wait_for()

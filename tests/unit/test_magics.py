@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -55,9 +56,6 @@ class FakeRun:
     def running_s(self) -> float:
         return 0.0 if self.state is RunState.STARTING else self.states[0].elapsed_s
 
-    def moments(self) -> Any:
-        return SimpleNamespace(times=())
-
     def pause(self) -> None:
         self.notes.append("paused")
 
@@ -69,6 +67,9 @@ class FakeRun:
 
     def snapshot(self, rows: int = 20) -> Snapshot:
         return replace(self.states[0], name=self.name)
+
+    def moments(self, output: int = 0) -> Any:
+        return SimpleNamespace(times=())  # nothing is recorded
 
     def wait(self, timeout: float | None = None) -> bool:
         self.on_wait()
@@ -428,7 +429,7 @@ def test_answers_are_shown_and_who_still_uses_what_was_dropped(cells: Cells) -> 
     assert cells.run("%arroyo clear") == "cleared nothing"
     assert cells.run("%arroyo clear --all") == "cleared d"
     cells.session.background = [("broker 127.0.0.1:9092", "running")]
-    assert "broker 127.0.0.1:9092  running" in cells.run("%arroyo ps")
+    assert re.search(r"broker 127.0.0.1:9092 +running", cells.run("%arroyo ps"))
 
 
 def test_help_and_plans(cells: Cells) -> None:
@@ -465,7 +466,10 @@ def test_line_commands(cells: Cells) -> None:
     assert cells.run("%arroyo tables") == "no table yet"
     cells.session.next = lambda name: FakeRun(name, RUNNING)
     cells.run("%%arroyo -n delays --no-wait\nSELECT 1")
-    assert "delays  ● running" in cells.run("%arroyo ps")
+    listed = cells.run("%arroyo ps")
+    number = cells.shell.execution_count
+    assert re.search(rf"delays +\[{number}\] +● running", listed)
+    assert "%arroyo stop delays" in listed
     assert cells.run("%arroyo explain delays") == "plan of delays"
     assert cells.run("%arroyo stop --all") == "stopped delays"
     assert cells.run("%arroyo stop delays") == ("'delays' has ended already: stopped")
@@ -634,10 +638,28 @@ def test_panel_shows_the_side_of_the_result_that_is_wished_at_once() -> None:
     panel = live.Panel(FakeRun("q", of_changes), stage)
     (screen,) = stage.screens
     assert "<s>1</s> 2" not in screen.frames[-1]
-    screen.pressed("changelog")
+    screen.pressed("view changelog")
     assert "<s>1</s> 2" in screen.frames[-1]
-    screen.pressed("table")
+    screen.pressed("view table")
     assert "<s>1</s> 2" not in screen.frames[-1]
+    panel.close()
+
+
+def test_panel_shows_the_view_of_the_tab_that_was_pressed() -> None:
+    windowed = replace(RUNNING, windowed=True)
+    stage = FakeStage()
+    panel = live.Panel(FakeRun("q", windowed), stage)  # type: ignore[arg-type]
+    (screen,) = stage.screens
+    usual = screen.frames[-1]
+    screen.pressed("view late")
+    assert "No row was late" in screen.frames[-1]
+    screen.pressed("view plan")  # its text is made when it is asked for
+    assert "plan of q" in screen.frames[-1]
+    for message in ("view nothing", "view", "late", "select window x"):
+        screen.pressed(message)
+        assert "plan of q" in screen.frames[-1]
+    screen.pressed("view overview")
+    assert screen.frames[-1] == usual
     panel.close()
 
 

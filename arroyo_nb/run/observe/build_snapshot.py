@@ -3,15 +3,18 @@ Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.late_ledger import late_rows
+from arroyo_nb.run.observe.plan_steps import plan_steps
 from arroyo_nb.run.observe.snapshot import (
     Moment,
     RunState,
@@ -19,34 +22,41 @@ from arroyo_nb.run.observe.snapshot import (
     SourceProgress,
     naive,
 )
+from arroyo_nb.run.results.preview_state import ShownRows
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchLog
+    from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.run import Run
 
 
-def build_snapshot(run: Run, rows: int) -> Snapshot:
-    """The picture of a run's first output.
+def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
+    """The picture of one output of a run.
 
     Parameters
     ----------
     run
-        What to draw; its lock and that of its first output are held by the caller.
+        What to draw; its lock and that of the output are held by the caller.
     rows
         How many of the newest result rows to include.
+    output
+        Which output.
     """
     # `newest` may be a batch of an earlier run, which says where things stand; only one
     # of this run has a duration.
-    output = run.outputs[0]
-    seen, all_seen = output.observation, [o.observation for o in run.outputs]
+    query = run.outputs[output]
+    seen, all_seen = query.observation, [o.observation for o in run.outputs]
     progress, newest = seen.progress, seen.newest_batch
     shown = seen.shown
     trace = seen.traces[0] if seen.traces else None
-    names = output.sink.schema.names
-    headers = dict(zip(names, output.sink.headers or names, strict=True))
-    order = (replace(key, column=headers[key.column]) for key in output.sink.order)
+    names = query.sink.schema.names
+    headers = dict(zip(names, query.sink.headers or names, strict=True))
+    order = (replace(key, column=headers[key.column]) for key in query.sink.order)
+    newest_rows = shown.pictured(rows) if shown else ShownRows()
+    sources = tuple(_sources(run, seen))
+    output_rows = shown.total_rows if shown else seen.written_rows
     return Snapshot(
         name=run.name,
         state=run.state,
@@ -64,8 +74,8 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         batch_ms=progress.batch_ms if progress else None,
         watermark=naive(newest.watermark) if newest else None,
         max_event_time=naive(seen.max_event_time),
-        windowed=output.sink.window is not None,
-        window_text=window_text(output.sink.window),
+        windowed=query.sink.window is not None,
+        window_text=window_text(query.sink.window),
         sessions=trace is not None and isinstance(trace.window, nodes.SessionWindow),
         density=trace.density() if trace and seen.aggregates[0].keys else (),
         open_sessions=progress.open_sessions if progress else None,
@@ -76,16 +86,16 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         if trace
         else (),
         history=seen.history.points,
-        sources=tuple(_sources(run)),
+        sources=sources,
         columns=tuple(headers.values()),
-        numeric=tuple(is_number(f.type) for f in output.sink.schema),
-        rows=tuple(shown.newest(rows)) if shown else (),
-        updating=nodes.is_updating(output.sink),
+        numeric=tuple(is_number(f.type) for f in query.sink.schema),
+        rows=newest_rows.rows,
+        updating=nodes.is_updating(query.sink),
         result_rows=shown.result_rows if shown else None,
         hints=run.hints if run.rows_in and not (shown and shown.total_rows) else (),
         more_outputs=len(run.outputs) - 1,
         unwritten=tuple(dict.fromkeys(o.unwritten for o in run.outputs if o.unwritten)),
-        changes=shown.newest_changes(rows) if shown else (),
+        changes=newest_rows.changes,
         rows_kept=shown.kept_rows if shown else 0,
         rows_cut=shown.cut_rows if shown else 0,
         cut_text=shown.cut_text if shown else "",
@@ -97,6 +107,18 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         can_pause=run.can_pause and not run.state.ended,
         paused=run.sources.paused,
         moment=_newest_moment(seen.totals),
+        speed=0.0 if isinstance(run.speed, str) else float(run.speed),
+        output=output,
+        outputs=output_names(run),
+        output_rows=output_rows,
+        row_keys=newest_rows.row_keys,
+        histories=newest_rows.histories,
+        plan=plan_steps(
+            run.plan,
+            query,
+            sources=_source_rates(run, sources),
+            rows_out=output_rows,
+        ),
     )
 
 
@@ -106,6 +128,40 @@ def _newest_moment(totals: BatchLog) -> Moment | None:
         return None
     last = totals[-1].batch_id
     return Moment(last, totals[0].batch_id, last)
+
+
+def output_names(run: Run) -> tuple[str, ...]:
+    """What each output is called: the table of its INSERT, or the number of its
+    SELECT."""
+    tables = [output.sink.table for output in run.outputs]
+    unnamed = sum(table is None for table in tables)
+    numbers = count(1)
+    return tuple(
+        table.name
+        if table is not None
+        else f"result {next(numbers)}"
+        if unnamed > 1
+        else "result"
+        for table in tables
+    )
+
+
+def _source_rates(
+    run: Run, sources: Sequence[SourceProgress]
+) -> Mapping[str, tuple[int, float | None]]:
+    """The rows of each source and its rate, where that is known."""
+    streams = [source for source in sources if not source.looked_up]
+    # Two tables may have one name: then nothing says which is which.
+    names = Counter(source.name for source in streams)
+    only = len(streams) == 1
+    return {
+        source.name: (
+            source.rows,
+            run.rows_per_s if only else source.rows_per_s or None,
+        )
+        for source in streams
+        if names[source.name] == 1
+    }
 
 
 def window_text(window: nodes.Window | None) -> str:
@@ -141,9 +197,9 @@ def duration_text(length: timedelta) -> str:
         return f"{seconds:g} s"
     parts = []
     for unit, size in UNITS:
-        count, seconds = divmod(int(seconds), size)
-        if count:
-            parts.append(f"{count} {unit}")
+        number, seconds = divmod(int(seconds), size)
+        if number:
+            parts.append(f"{number} {unit}")
     return " ".join(parts) or "0 s"
 
 
@@ -168,10 +224,11 @@ def _fit_of_topic(run: Run, name: str) -> Fit:
     return max(found, key=attrgetter("rows", "unknown"))
 
 
-def _sources(run: Run) -> Iterator[SourceProgress]:
-    """The sources; tables that are looked up only where records were left out."""
+def _sources(run: Run, seen_here: QueryObservation) -> Iterator[SourceProgress]:
+    """The sources as one output has read them; tables that are looked up only where
+    records were left out."""
     all_seen = [output.observation for output in run.outputs]
-    known = run.sources.sources(all_seen[0].positions_of_batch or {})
+    known = run.sources.sources(seen_here.positions_of_batch or {})
     notes = data_notes(run)
     streams = [source for source in known if not source.looked_up]
     for source in known:
@@ -189,6 +246,6 @@ def _sources(run: Run) -> Iterator[SourceProgress]:
             notes=notes.get(source.name, ()),
         )
         if streams == [source]:  # its times are the query's, also where Spark made them
-            found = replace(found, max_event_time=naive(all_seen[0].max_event_time))
+            found = replace(found, max_event_time=naive(seen_here.max_event_time))
         if found.dropped_rows or not found.looked_up:
             yield found

@@ -17,6 +17,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.late_row_counts import Tally, tally
+from arroyo_nb.run.observe.plan_steps import without_counts
 from arroyo_nb.run.observe.snapshot import (
     Moment,
     RunState,
@@ -133,6 +134,7 @@ class Moments:
             error=None,
             elapsed_s=totals.elapsed_s,
             rows_out=totals.rows_out,
+            output_rows=totals.rows_out,
             late_rows=totals.late_rows,
             batch_id=at,
             batch_ms=totals.batch_ms,
@@ -143,6 +145,8 @@ class Moments:
             history=tuple(p for p in newest.history if p.batch_id <= at),
             arrivals=tuple(a for a in newest.arrivals if a.batch_id <= at),
             sources=trace.sources_at(totals),
+            # What operators had put out and kept then is not recorded.
+            plan=tuple(without_counts(newest.plan)),
             hints=(),
             moment=moment,
         )
@@ -188,10 +192,13 @@ class Moments:
     ) -> Snapshot:
         assert self.trace.preview is not None
         shown = self.trace.preview.state_at(totals.batch_id, totals.rows_out)
+        rows_of_batch = shown.pictured(rows)
         return replace(
             snapshot,
-            rows=tuple(shown.newest(rows)),
-            changes=shown.newest_changes(rows),
+            rows=rows_of_batch.rows,
+            row_keys=rows_of_batch.row_keys,
+            changes=rows_of_batch.changes,
+            histories=rows_of_batch.histories,
             result_rows=shown.result_rows,
             rows_kept=shown.kept_rows,
             rows_cut=shown.cut_rows,

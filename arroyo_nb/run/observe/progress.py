@@ -32,6 +32,15 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
+class OperatorState:
+    """What a stateful operator keeps: Spark's name of it, and what Spark counts."""
+
+    operator: str
+    rows: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class TriggerProgress:
     """What one micro-batch did.
 
@@ -56,6 +65,8 @@ class TriggerProgress:
         The same before this batch.
     state_rows, state_bytes
         Rows held by all stateful operators, and the memory that these take.
+    states
+        What each stateful operator holds, readers before their inputs.
     open_sessions
         Sessions that are still open; None where there is no window of that kind.
     late_groups
@@ -80,6 +91,7 @@ class TriggerProgress:
     source_rows: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
     state_bytes: int = 0
+    states: tuple[OperatorState, ...] = ()
     open_sessions: int | None = None
     late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
@@ -111,6 +123,7 @@ def read_progress(raw: Mapping[str, Any]) -> TriggerProgress:
         source_rows=_by_source(sources, _rows_read, max),
         state_rows=_of_states(raw, "numRowsTotal"),
         state_bytes=_of_states(raw, "memoryUsedBytes"),
+        states=tuple(map(_state, raw.get("stateOperators", ()))),
         open_sessions=_open_sessions(raw),
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
@@ -219,6 +232,11 @@ class LoggedBatch:
 def _written(raw: Mapping[str, Any]) -> int | None:
     rows = int(raw.get("sink", NOTHING).get("numOutputRows", _UNKNOWN))
     return None if rows == _UNKNOWN else rows
+
+
+def _state(told: Mapping[str, Any]) -> OperatorState:
+    counts = (int(told.get(n, 0)) for n in ("numRowsTotal", "memoryUsedBytes"))
+    return OperatorState(str(told.get("operatorName", "")), *counts)
 
 
 def _of_states(raw: Mapping[str, Any], counter: str) -> int:

@@ -200,10 +200,11 @@ class Change:
 class KeyHistory:
     """What happened to one row of an updating result, as far as its changes are kept.
 
-    ``changes`` counts them, the first one too. ``numbers`` are the values that its
-    first number column (``column``) had, oldest first, None where it was NULL or the
-    row was not there; the newest sixty at most. ``before`` is the row before its newest
-    change, None where there was none. ``batch_id`` is that of the newest change.
+    ``changes`` counts them, the one by which it came too, where that is among them
+    (``is_created``). ``numbers`` are the values that its first number column that
+    changes (``column``) had, oldest first, None where it was NULL or the row was not
+    there; the newest sixty at most. ``before`` is the row before its newest change,
+    None where there was none. ``batch_id`` is that of the newest change.
     """
 
     key: int
@@ -212,6 +213,12 @@ class KeyHistory:
     column: str = ""
     numbers: tuple[float | None, ...] = ()
     before: tuple[Any, ...] | None = None
+    is_created: bool = False
+
+    @property
+    def updates(self) -> int:
+        """How often it changed after it had come."""
+        return self.changes - self.is_created
 
 
 @dataclass(frozen=True)
@@ -222,7 +229,8 @@ class PlanStep:
     compares with Arroyo: ``exact``, ``micro-batch`` or ``differs``, and ``note`` in
     which way. Counts are None where they are not known: ``rows`` that it has put out so
     far (of a source: read), ``rows_per_s``, ``state_rows`` and ``state_bytes`` of what
-    it keeps. ``line`` is where its clause begins in the cell, from 1; 0: nowhere.
+    it keeps. ``line`` is where its clause begins in the script, from 1; 0: nowhere in
+    it. ``sql`` is what stands in that line, ``table`` what a source reads.
     """
 
     number: int
@@ -232,6 +240,8 @@ class PlanStep:
     badge: str = "exact"
     note: str = ""
     line: int = 0
+    sql: str = ""
+    table: str = ""
     rows: int | None = None
     rows_per_s: float | None = None
     state_rows: int | None = None
@@ -255,16 +265,28 @@ class Moment:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was clicked: a window, by its ``start`` and ``end``, or a ``key``. The
-    views show what belongs to it."""
+    """What was clicked: a window, by its ``start`` and ``end``, a ``key``, or a
+    ``step`` of the plan. The views show what belongs to it."""
 
     start: datetime | None = None
     end: datetime | None = None
     key: int | None = None
+    step: int | None = None
 
     def has_time(self, moment: datetime) -> bool:
         """Whether an event time lies in the selected window."""
         return bool(self.start and self.end and self.start <= moment < self.end)
+
+
+@dataclass(frozen=True)
+class SelectionCounts:
+    """How many of the rows and changes that were looked at belong to what is selected,
+    and how many do not."""
+
+    rows: int = 0
+    other_rows: int = 0
+    changes: int = 0
+    other_changes: int = 0
 
 
 @dataclass(frozen=True)
@@ -301,18 +323,22 @@ class Snapshot:
 
     Of a run with several outputs it is the picture of number ``output``, with the
     counts of all; ``outputs`` names them, and ``more_outputs`` counts the others.
-    ``unwritten`` are the tables of its INSERTs where their rows are only previewed.
-    Where rows came and none came out, ``hints`` says what the author of the script has
-    probably overlooked. ``handle`` is what its user writes for the run, as in
-    ``by_hour.table()``.
+    ``output_rows`` are the rows, or changes, that this one gave. ``unwritten`` are the
+    tables of its INSERTs where their rows are only previewed. Where rows came and none
+    came out, ``hints`` says what the author of the script has probably overlooked.
+    ``handle`` is what its user writes for the run, as in ``by_hour.table()``.
 
     Of its trace it has the newest ``arrivals``, the ``late`` rows by batch and window,
     newest last, and how far rows came behind the newest event (``lateness``, None
     without a window). ``row_keys`` are the keys of ``rows``, in their order, and
-    ``histories`` what happened to those rows; both are empty where rows have no key.
+    ``histories`` what happened to those rows and to those of ``changes``; both are
+    empty where rows have no key.
     ``plan`` are the operators of the output, inputs before those that read them.
-    ``moment`` says which micro-batch it shows, None where there is one picture only,
-    and ``selected`` what was clicked.
+    ``moment`` says which micro-batch it shows, None where there is one picture only.
+    ``selected`` is what was clicked: ``rows`` and ``changes`` are then those that
+    belong to it, and ``selection_counts`` says how many; None: nothing is left out.
+    ``speed`` is how many seconds of event time a second plays, 0 where rows come as
+    fast as they can.
     """
 
     name: str
@@ -359,6 +385,7 @@ class Snapshot:
     paused: bool = False
     output: int = 0
     outputs: tuple[str, ...] = ()
+    output_rows: int = 0
     arrivals: tuple[Arrivals, ...] = ()
     late: tuple[LateRows, ...] = ()
     lateness: Lateness | None = None
@@ -367,6 +394,8 @@ class Snapshot:
     plan: tuple[PlanStep, ...] = ()
     moment: Moment | None = None
     selected: Selection | None = None
+    selection_counts: SelectionCounts | None = None
+    speed: float = 0.0
 
 
 def before_end(instant: datetime | None) -> datetime | None:

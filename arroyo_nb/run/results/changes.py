@@ -7,7 +7,7 @@ and in debezium's envelope (:mod:`arroyo_nb.changelog.debezium_changes`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.observe.snapshot import Change
+from arroyo_nb.functions.types import is_number
+from arroyo_nb.run.observe.snapshot import Change, KeyHistory
+from arroyo_nb.run.results.key_histories import KeyHistories
 from arroyo_nb.run.results.preview import Preview, PreviewOptions
-from arroyo_nb.run.results.preview_state import SHOWN_ROWS, PreviewState, last_rows
+from arroyo_nb.run.results.preview_state import (
+    SHOWN_ROWS,
+    PreviewState,
+    batches_that_hold,
+    last_rows,
+)
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema, nullable
 
 if TYPE_CHECKING:
@@ -68,6 +75,10 @@ class ChangesPreview(Preview):
         self._row = arrow_schema(nullable(schema))
         hidden = [pa.field(n, pa.int64()) for n in (WEIGHT, ROW_ID)]
         self._changes = pa.schema([*self._row, *hidden])
+        # In memory a change has the id of its row, by which views find its history.
+        self._kept_schema = arrow_schema(self.schema).append(hidden[1])
+        numbers = [f.name for f in schema if is_number(f.type)]
+        self._histories = KeyHistories(self._kept, numbers)
         self._relation = self._nothing
         self._count = 0
         # The relation and its count before the newest batch; None: not known.
@@ -91,7 +102,7 @@ class ChangesPreview(Preview):
         store = self._store = RowStore(folder, self._changes, budget_bytes)
         self._take_up(store)
         for frame in store.newest(self._limit_rows):
-            self._batches.append((frame.batch_id, self._documents(frame.rows)))
+            self._batches.append((frame.batch_id, self._with_ids(frame.rows)))
         self._cut()
         self._batch_id, self._count = store.last_batch, store.result_rows
         self._relation = self._rebuilt(self._batch_id + 1)
@@ -103,9 +114,8 @@ class ChangesPreview(Preview):
         from arroyo_nb.changelog.zset import weights
 
         changes = rows.select(self._changes.names).cast(self._changes)
-        schema = arrow_schema(self.schema)
         newest, count = newest_documents(changes, self._limit_rows)
-        told = newest.select(schema.names).cast(schema)
+        told = newest.select(self._kept_schema.names).cast(self._kept_schema)
         # Asked before anything is remembered: of a batch that comes again, the relation
         # has its changes already.
         before, count_before = self._before(batch_id)
@@ -122,7 +132,7 @@ class ChangesPreview(Preview):
             # so that usually only the newest can come again. What is older is rebuilt.
             self._settled, self._batch_id = (before, count_before), batch_id
             self._relation, self._count = after, int(count_after)
-        self._tell(told, batch_id)
+        self._tell(told.drop_columns([ROW_ID]), batch_id)
         return count
 
     def _before(self, batch_id: int) -> tuple[_ChangedRows, int]:
@@ -225,13 +235,14 @@ class ChangesPreview(Preview):
     ) -> tuple[int, tuple[tuple[int, pa.Table], ...]]:
         store = self._readable
         if store is None:
-            return super()._newest_until(batch_id)
+            known = [(b, rows) for b, rows in self._kept() if b <= batch_id]
+            return sum(len(rows) for _, rows in known), batches_that_hold(known)
         frames = [f for f in store.frames() if f.batch_id <= batch_id]
         # Only what is shown is put together: most of the changes are older.
         newest: list[tuple[int, pa.Table]] = []
         missing = SHOWN_ROWS
         for frame in reversed(frames):
-            newest.insert(0, (frame.batch_id, self._documents(frame.rows)))
+            newest.insert(0, (frame.batch_id, self._with_ids(frame.rows)))
             missing -= frame.count
             if missing <= 0:
                 break
@@ -246,23 +257,31 @@ class ChangesPreview(Preview):
     def state_at(self, batch_id: int, total_rows: int) -> PreviewState:
         """What a picture showed of it after an earlier micro-batch, as far as its
         changes are kept."""
-        state = super().state_at(batch_id, total_rows)
+        kept, newest = self._newest_until(batch_id)
         relation = self._relation_at(batch_id)
-        large = relation is None or relation.is_too_large
+        count = None if relation is None else relation.count
+        if relation is None or relation.is_too_large:
+            relation = self._unknown
         return _ChangesState(
-            state.batches,
-            state.total_rows,
-            state.kept_rows,
-            None if relation is None else relation.count,
-            state.cut_text,
-            state.first_rows,
-            self._unknown if relation is None or large else relation,
-            tuple(self._row.names),
+            newest,
+            total_rows,
+            min(kept, total_rows),
+            count,
+            "" if kept >= total_rows else self.cut_text,
+            self._first_rows_of(relation),
+            relation,
+            self._histories,
         )
 
     def _first_rows(self) -> pa.Table | None:
+        return self._first_rows_of(self._relation)
+
+    def _first_rows_of(self, relation: _ChangedRows) -> pa.Table | None:
         shaped = self.order or self.limit is not None
-        return self.table() if shaped and not self._relation.is_large else None
+        if not shaped or relation.is_large:
+            return None
+        # With their ids, which :meth:`table` has no use for.
+        return self._shaped(relation.with_ids())
 
     def batches(self) -> pa.RecordBatchReader:
         """The kept changes, oldest first: op, batch, before, after."""
@@ -301,11 +320,17 @@ class ChangesPreview(Preview):
             yield rows.add_column(1, "batch", many).cast(self._numbered_schema)
 
     def _frames(self) -> Iterator[tuple[int, pa.Table]]:
+        return (
+            (number, rows.drop_columns([ROW_ID]))
+            for number, rows in self._shown_frames()
+        )
+
+    def _shown_frames(self) -> Iterator[tuple[int, pa.Table]]:
         store = self._readable
         if store is None:
             return iter(self._kept())
         frames = store.frames()
-        return ((frame.batch_id, self._documents(frame.rows)) for frame in frames)
+        return ((frame.batch_id, self._with_ids(frame.rows)) for frame in frames)
 
     @property
     def frame_schema(self) -> pa.Schema:
@@ -318,12 +343,12 @@ class ChangesPreview(Preview):
         frames = store.frames() if store is not None else ()
         return ((frame.batch_id, frame.rows) for frame in frames)
 
-    def _documents(self, changes: pa.Table) -> pa.Table:
+    def _with_ids(self, changes: pa.Table) -> pa.Table:
+        """Changes as documents, each with the id of its row."""
         from arroyo_nb.changelog.debezium_changes import newest_documents
 
-        schema = arrow_schema(self.schema)
         documents, _ = newest_documents(changes, MOST_COPIES)
-        return documents.select(schema.names).cast(schema)
+        return documents.select(self._kept_schema.names).cast(self._kept_schema)
 
     def state(self) -> PreviewState:
         """What a picture shows of it at this moment."""
@@ -336,7 +361,7 @@ class ChangesPreview(Preview):
             state.cut_text,
             state.first_rows,
             self._relation,
-            tuple(self._row.names),
+            self._histories,
         )
 
     @property
@@ -396,6 +421,22 @@ class _ChangedRows:
         """The rows in the order in which they first came, each with its weight."""
         return self.rows.sort_by(_SEEN).drop_columns([_SEEN, ROW_ID])
 
+    def with_ids(self) -> pa.Table:
+        """The rows, each as often as it is there, in the order in which they first
+        came: the visible columns, then the id."""
+        import pyarrow as pa
+
+        from arroyo_nb.changelog.zset import fold, weights
+
+        if (weights(self.rows) < 0).any():
+            # A row was taken back under another id than it came with: only the values
+            # say what is left.
+            rows = fold(self.in_place())
+            return rows.append_column(ROW_ID, pa.nulls(rows.num_rows, pa.int64()))
+        rows = fold(self.rows.sort_by(_SEEN).drop_columns([_SEEN]))
+        names = [name for name in rows.column_names if name != ROW_ID]
+        return rows.select([*names, ROW_ID])
+
     def as_changes(self) -> pa.Table | None:
         """The changes that make these rows of nothing, in the order in which they first
         came; None: they are not held."""
@@ -432,25 +473,35 @@ class _ChangesState(PreviewState):
     """Changes of an output, and the rows that they leave."""
 
     relation: _ChangedRows | None = None
-    columns: tuple[str, ...] = ()
+    known: KeyHistories | None = None
 
-    def newest(self, count: int) -> list[tuple[Any, ...]]:
+    def newest_keyed(self, count: int) -> tuple[list[tuple[Any, ...]], tuple[int, ...]]:
         """The rows of the result that changed last, in the order in which they first
         came, so that a row which changes stays where it is; none where it is large."""
-        from arroyo_nb.changelog.zset import fold
-
         assert self.relation is not None
         if self.first_rows is not None:
-            return super().newest(count)
-        if self.relation.is_large:
-            return []
-        rows = fold(self.relation.last(count).in_place()).select(list(self.columns))
+            rows = self.first_rows.slice(0, count)
+        elif self.relation.is_large:
+            return [], ()
+        else:
+            rows = self.relation.last(count).with_ids()
         # Views want the newest first.
-        return list(reversed(last_rows(rows, count)))
+        found = list(reversed(last_rows(rows, count)))
+        return [row[:-1] for row in found], tuple(row[-1] or 0 for row in found)
+
+    def newest(self, count: int) -> list[tuple[Any, ...]]:
+        """The rows of :meth:`newest_keyed`."""
+        return self.newest_keyed(count)[0]
+
+    def histories(self, keys: Iterable[int]) -> tuple[KeyHistory, ...]:
+        """What happened to the rows of these keys, as far as changes are in memory."""
+        if self.known is None or not self.batches:
+            return ()
+        return self.known.of(keys, last_batch=self.batches[-1][0])
 
     def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:
-        op, before, after = row
-        return Change(op, batch_id, _values(before), _values(after))
+        op, before, after, key = row
+        return Change(op, batch_id, _values(before), _values(after), key or 0)
 
 
 def _values(row: Mapping[str, Any] | None) -> tuple[Any, ...] | None:

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Reversible
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arroyo_nb.run.observe.snapshot import Change
+from arroyo_nb.run.observe.snapshot import Change, KeyHistory
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SHOWN_ROWS = 2_000
 """Newest rows that any picture may show."""
+
+
+class ShownRows(NamedTuple):
+    """The newest rows, the key of each where rows have keys, the newest changes, and
+    what happened to the rows of both."""
+
+    rows: tuple[tuple[Any, ...], ...] = ()
+    row_keys: tuple[int, ...] = ()
+    changes: tuple[Change, ...] = ()
+    histories: tuple[KeyHistory, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,21 @@ class PreviewState:
         if self.first_rows is not None:
             return list(reversed(last_rows(self.first_rows.slice(0, count), count)))
         return [row for _, row in self._numbered(count)]
+
+    def newest_keyed(self, count: int) -> tuple[list[tuple[Any, ...]], tuple[int, ...]]:
+        """The rows of :meth:`newest` and, where rows have keys, the key of each."""
+        return self.newest(count), ()
+
+    def histories(self, keys: Iterable[int]) -> tuple[KeyHistory, ...]:  # noqa: ARG002
+        """What happened to the rows of these keys: nothing, where rows only come."""
+        return ()
+
+    def pictured(self, count: int) -> ShownRows:
+        """What a picture shows of the newest rows and changes."""
+        rows, keys = self.newest_keyed(count)
+        changes = self.newest_changes(count)
+        histories = self.histories((*keys, *(change.key for change in changes)))
+        return ShownRows(tuple(rows), keys, changes, histories)
 
     def newest_changes(self, count: int) -> tuple[Change, ...]:
         """The newest rows as changes, newest first."""

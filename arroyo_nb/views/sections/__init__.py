@@ -26,8 +26,8 @@ class PanelView(Protocol):
     name: str
     place: int
     """Where it stands: a smaller number is higher up. No two have the same."""
-    is_side: bool
-    """Whether an updating result is seen from this side or another, by a tab each."""
+    title: str
+    """What it shows, in a few words; its tab says them. Empty: its name does."""
     lists_rows: bool
     """Whether it lists the newest rows, or says why there is none."""
     shows_plan: bool
@@ -40,6 +40,9 @@ class PanelView(Protocol):
 
     def suits_static(self, snapshot: Snapshot) -> bool:
         """The same of the snapshot that stays in the notebook."""
+
+    def has_tab(self, snapshot: Snapshot) -> bool:
+        """Whether the live panel of a run has a tab for it."""
 
     def live(self, snapshot: Snapshot, plan: str) -> str:
         """It as HTML for the live panel, whose style sheet it uses.
@@ -68,7 +71,7 @@ class PanelView(Protocol):
 class PanelViewBase:
     """A view that is shown where it is asked for."""
 
-    is_side = False
+    title = ""
     lists_rows = False
     shows_plan = False
     style = ""
@@ -80,6 +83,10 @@ class PanelViewBase:
     def suits_static(self, snapshot: Snapshot) -> bool:
         """As in the live panel."""
         return self.suits(snapshot)
+
+    def has_tab(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
+        """True: a click shows it."""
+        return True
 
 
 VIEWS: Registry[PanelView] = Registry("view", (__name__,), "VIEW")
@@ -95,11 +102,6 @@ def view_names() -> tuple[str, ...]:
     """What ``--view`` may name; no view is imported for it, as an extension that is
     loaded asks for the names."""
     return (*VIEWS.names, ALL)
-
-
-def sides() -> tuple[str, ...]:
-    """The views between which the tabs of an updating result change."""
-    return tuple(view.name for view in views() if view.is_side)
 
 
 def views_of(

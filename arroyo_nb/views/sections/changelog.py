@@ -6,26 +6,31 @@ through beside the new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from arroyo_nb.run.observe.snapshot import Change, Snapshot
 from arroyo_nb.views.formatting import column, count, escaped
 from arroyo_nb.views.inert import CELL, SOFT, WIDE_CELL, cell_html
+from arroyo_nb.views.key_history import (
+    heading,
+    histories_by_key,
+    live_history,
+    static_history,
+)
 from arroyo_nb.views.rows import (
+    Pair,
     fitted,
     header,
     is_long,
     is_wide,
     numeric_columns,
+    shown,
     sideways,
     value,
 )
 from arroyo_nb.views.sections import PanelViewBase
 from arroyo_nb.views.truncation_notes import CUT_CHARS, MOST_COLUMNS, changes_left_out
-
-Pair: TypeAlias = "tuple[str | None, str | None]"
-"""A value before and after a change, as text."""
 
 SIGNS = {"c": ("+", "new"), "u": ("~", "changed"), "d": ("−", "gone")}
 """What marks a change, and the word (and class) for it."""
@@ -41,10 +46,14 @@ class ChangelogView(PanelViewBase):
 
     name = "changelog"
     place = 40
-    is_side = True
+    title = "what changed, newest first"
 
     def suits_static(self, snapshot: Snapshot) -> bool:
         """There are no tabs: what an updating result did is folded below its rows."""
+        return snapshot.updating
+
+    def has_tab(self, snapshot: Snapshot) -> bool:
+        """A result that changes."""
         return snapshot.updating
 
     def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
@@ -76,8 +85,10 @@ def changelog(snapshot: Snapshot) -> str:
 
 
 def _wide(snapshot: Snapshot) -> str:
+    known = histories_by_key(snapshot)
     heads = [
-        f"{SIGNS[change.op][0]} {SIGNS[change.op][1]}, batch {change.batch_id}"
+        f"{SIGNS[change.op][0]} {SIGNS[change.op][1]}, batch {change.batch_id} "
+        f"{live_history(snapshot, known.get(change.key))}".rstrip()
         for change in snapshot.changes
     ]
     return sideways(
@@ -98,15 +109,36 @@ def shown_changes(
 def _table(snapshot: Snapshot) -> str:
     numeric = numeric_columns(snapshot)
     head = header(snapshot.columns[:MOST_COLUMNS], numeric)
+    known = histories_by_key(snapshot)
+    of_keys = [live_history(snapshot, known.get(c.key)) for c in snapshot.changes]
+    places = _places(snapshot.changes)
     rows = "".join(
-        _row(change, pairs, numeric)
-        for change, pairs in zip(snapshot.changes, value_pairs(snapshot), strict=True)
+        _row(
+            *(change, pairs, numeric, place),
+            f"<td>{of_key}</td>" if any(of_keys) else "",
+        )
+        for change, pairs, place, of_key in zip(
+            snapshot.changes, value_pairs(snapshot), places, of_keys, strict=True
+        )
     )
+    last = f'<th scope="col">{heading(snapshot)}</th>' if any(of_keys) else ""
     return (
         f'<table><thead><tr><th scope="col" aria-label="change"></th>{head}'
-        '<th scope="col" class="r">batch</th></tr></thead>'
+        f'<th scope="col" class="r">batch</th>{last}</tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
+
+
+def _places(changes: Sequence[Change]) -> list[str]:
+    """What tells a change from all others, so that a page moves it as others come."""
+    seen: Counter[tuple[int, int]] = Counter()
+    places = []
+    # From the oldest: which of its batch it is stays as it is.
+    for change in reversed(changes):
+        place = (change.batch_id, change.key)
+        places.append(f"{change.batch_id}.{change.key}.{seen[place]}")
+        seen[place] += 1
+    return places[::-1]
 
 
 def value_pairs(snapshot: Snapshot) -> Iterator[tuple[Pair, ...]]:
@@ -121,15 +153,21 @@ def value_pairs(snapshot: Snapshot) -> Iterator[tuple[Pair, ...]]:
     return zip(*columns, strict=True)
 
 
-def _row(change: Change, pairs: Iterable[Pair], numeric: Iterable[bool]) -> str:
+def _row(
+    change: Change,
+    pairs: Iterable[Pair],
+    numeric: Iterable[bool],
+    place: str,
+    history: str,
+) -> str:
     sign, word = SIGNS[change.op]
     cells = "".join(
         f"<td{_look(pair, right)}>{shown(change.op, pair, value)}</td>"
         for pair, right in zip(pairs, numeric, strict=True)
     )
     return (
-        f'<tr class="{word}"><td class="op" title="{word}">{sign}</td>{cells}'
-        f'<td class="r">{change.batch_id}</td></tr>'
+        f'<tr class="{word}" data-key="c{place}"><td class="op" title="{word}">{sign}'
+        f'</td>{cells}<td class="r">{change.batch_id}</td>{history}</tr>'
     )
 
 
@@ -137,20 +175,6 @@ def _look(pair: Pair, right: bool) -> str:
     if right:
         return ' class="r"'
     return ' class="long"' if any(map(is_long, pair)) else ""
-
-
-def shown(op: str, pair: Pair, value: Callable[[str | None], str]) -> str:
-    """What a change did to a value; an old one is struck through.
-
-    Parameters
-    ----------
-    value
-        Makes HTML of one value.
-    """
-    before, after = pair
-    if op == "u" and before != after:
-        return f"<s>{value(before)}</s> {value(after)}"
-    return value(before if op == "d" else after)
 
 
 def _static_changes(snapshot: Snapshot, *, unfolded: bool) -> str:
@@ -172,10 +196,11 @@ def _static_changes_table(snapshot: Snapshot) -> str:
     if is_wide(snapshot):
         names = snapshot.columns[:MOST_COLUMNS]
         return sideways(names, cells, signs, style=WIDE_CELL)
-    style = f"{CELL}left"
+    style, known = f"{CELL}left", histories_by_key(snapshot)
+    of_keys = [static_history(known.get(c.key)) for c in snapshot.changes]
     rows = (
-        "".join(f'<td style="{style}">{cell}</td>' for cell in (sign, *change))
-        for sign, change in zip(signs, cells, strict=True)
+        "".join(f'<td style="{style}">{cell}</td>' for cell in (sign, *change, of_key))
+        for sign, change, of_key in zip(signs, cells, of_keys, strict=True)
     )
     lines = "".join(f"<tr>{row}</tr>" for row in rows)
     return f"<table><tbody>{lines}</tbody></table>"

@@ -23,6 +23,11 @@ const ENDED = ["■", "ended with its kernel",
 const SILENT = ["◌", "no answer",
   "The kernel has not answered for some time: it may be busy, or gone. This is the last picture that came."];
 
+// Where the keys of a list of tabs lead, from a tab of so many.
+const TAB_KEYS = {
+  ArrowLeft: (at) => at - 1, ArrowRight: (at, tabs) => (at + 1) % tabs, Home: () => 0, End: () => -1,
+};
+
 function sameKind(a, b) {
   return a && a.nodeType === b.nodeType && a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
 }
@@ -95,6 +100,9 @@ function markLost(panel, [glyph, word, why]) {
   state.dataset.lost = word;
   state.replaceChildren(sign, word);
   for (const gone of panel.querySelectorAll(".keys, .tabs, .scrubber, .pace, .note")) gone.remove();
+  // Nobody hears a click any more.
+  for (const mute of panel.querySelectorAll("[data-do]"))
+    for (const name of ["data-do", "role", "tabindex", "aria-pressed"]) mute.removeAttribute(name);
   header.after(note);
   panel.firstElementChild.dataset.told = `${word}. ${why}`;
 }
@@ -160,6 +168,24 @@ function render({ model, el }) {
   root.addEventListener("click", (event) => {
     const key = event.target.closest("button[data-do], [data-do][tabindex]");
     if (key) send(key.dataset.do);
+  });
+  root.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const picked = event.target.closest("[data-do][tabindex]:not(button)");
+    const tab = event.target.closest("[role=tab]");
+    if (picked && (event.key === "Enter" || event.key === " ")) send(picked.dataset.do);
+    else if (tab && TAB_KEYS[event.key]) {
+      const tabs = [...tab.parentElement.querySelectorAll("[role=tab]")];
+      const to = tabs.at(TAB_KEYS[event.key](tabs.indexOf(tab), tabs.length));
+      to.focus();
+      to.click();
+    } else if (event.key === "Escape") {
+      const none = panel.querySelector(`[data-do="select none"]`) ?? panel.querySelector(".step[aria-pressed=true]");
+      if (!none) return;
+      send("select none");
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();  // in command mode the notebook has keys of its own
   });
   // One message for as many places as a slider passes between two frames.
   let slid = null;

@@ -58,12 +58,12 @@ def test_changes_are_told_newest_first():
     preview.take(batch(("a", 1, -1), ("a", 2, 1), ("b", 1, 1)), 1)
     preview.take(batch(("b", 1, -1)), 2)
     assert preview.newest_changes(2) == (
-        Change("d", 2, ("b", 1), None),
-        Change("c", 1, None, ("b", 1)),
+        Change("d", 2, ("b", 1), None, ord("b")),
+        Change("c", 1, None, ("b", 1), ord("b")),
     )
     assert preview.newest_changes(9)[2:] == (
-        Change("u", 1, ("a", 1), ("a", 2)),
-        Change("c", 0, None, ("a", 1)),
+        Change("u", 1, ("a", 1), ("a", 2), ord("a")),
+        Change("c", 0, None, ("a", 1), ord("a")),
     )
 
 

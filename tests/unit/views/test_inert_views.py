@@ -19,15 +19,22 @@ import pytest
 from html_page import Page
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from result_scenes import HISTORIES, OUTPUTS, PLANNED, WINDOW
 from scenes import SCENES, TUMBLE, UNWINDOWED, UPDATING
 
 from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import Partition, Topic, TopicRecord
-from arroyo_nb.run.observe.snapshot import Change, Snapshot, SourceProgress
+from arroyo_nb.run.observe.snapshot import (
+    Change,
+    Selection,
+    Snapshot,
+    SourceProgress,
+)
 from arroyo_nb.views import listing, static_html
 from arroyo_nb.views.jobs import Row, jobs
 from arroyo_nb.views.panel import body, frame
 from arroyo_nb.views.promoted import Found, promoted
+from arroyo_nb.views.selection import selected
 from arroyo_nb.views.topics import Peek, peek, tape, topics
 
 # What they could try: markup, attributes, entities, controls.
@@ -52,6 +59,11 @@ payloads = st.one_of(
 
 SHAPES = {
     **SCENES,
+    "histories": HISTORIES,
+    "outputs": OUTPUTS,
+    "plan": replace(PLANNED, selected=Selection(step=4)),
+    "selected window": selected(TUMBLE, WINDOW),
+    "selected key": selected(HISTORIES, Selection(key=11)),
     "rows cut": replace(TUMBLE, rows_cut=5),
     "changes cut": replace(UPDATING, rows_cut=5),
     "no row": replace(TUMBLE, rows=(), rows_kept=0, windows=()),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from scenes import TUMBLE, UPDATING
+import re
 
+import pytest
+from scenes import TUMBLE, UNWINDOWED, UPDATING
+
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.sections import (
     ALL,
     VIEWS,
     needs_plan,
-    sides,
     view_names,
     views,
     views_of,
 )
+from arroyo_nb.views.view_tabs import OVERVIEW, chosen_view, view_tabs
 
 
 def test_views_have_the_names_of_their_files_and_places_of_their_own() -> None:
@@ -31,8 +35,48 @@ def test_a_run_is_shown_by_the_views_that_suit_it() -> None:
     assert views_of(ALL, UPDATING) == views()
 
 
-def test_the_tabs_of_an_updating_result_are_views() -> None:
-    assert sides() == ("table", "changelog")
+def tabs(snapshot: Snapshot, view: str | None = None) -> dict[str, bool]:
+    """The tabs of a live panel, and which are pressed."""
+    found = re.findall(
+        r'data-do="view (\w+)"[^>]* aria-pressed="(\w+)"', view_tabs(view, snapshot)
+    )
+    return {name: pressed == "true" for name, pressed in found}
+
+
+def test_a_panel_has_tabs_for_what_its_run_has() -> None:
+    assert list(tabs(TUMBLE)) == [
+        *("overview", "windows", "arrivals", "watermark", "late", "table", "plan"),
+    ]
+    assert list(tabs(UNWINDOWED)) == [
+        *("overview", "arrivals", "watermark", "table", "plan"),
+    ]
+    # One view that suits needs no tab of its own for an overview.
+    assert list(tabs(UPDATING)) == ["watermark", "table", "changelog", "plan"]
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "view", "pressed"),
+    [
+        (TUMBLE, None, {"overview"}),
+        (UPDATING, None, {"table"}),
+        (TUMBLE, "late", {"late"}),
+        (UPDATING, ALL, {"watermark", "table", "changelog", "plan"}),
+    ],
+)
+def test_the_tab_of_what_is_shown_is_pressed(
+    snapshot: Snapshot, view: str | None, pressed: set[str]
+) -> None:
+    shown = tabs(snapshot, view)
+    assert {name for name, is_pressed in shown.items() if is_pressed} == pressed
+
+
+def test_each_tab_asks_for_its_view() -> None:
+    for name in tabs(TUMBLE):
+        asked = chosen_view(f"view {name}")
+        assert asked == (None if name == OVERVIEW else name)
+    for message in ("view", "view x", "late", "stop", ""):
+        with pytest.raises(LookupError):
+            chosen_view(message)
 
 
 def test_the_plan_is_made_where_a_view_shows_it() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scenes import TUMBLE, UPDATING
 
-from arroyo_nb.views.core_widget import KEYS, CorePanel
+from arroyo_nb.views.core_widget import KEYS, TABS, CorePanel
 from arroyo_nb.views.panel import body
 from arroyo_nb.views.widget import PanelWidget
 
@@ -52,13 +52,19 @@ def test_a_button_that_the_frame_has_not_is_off() -> None:
         (UPDATING, {"resume"}),
     ):
         widget.frame = body(snapshot, keys=True)
-        absent = set() if snapshot.updating else {"table", "changelog"}
+        tabs = {key for key in widget._keys if key in TABS}
+        there = {key for key in tabs if f'data-do="{key}"' in widget.frame}
         # A run of one picture has nothing to go back to.
-        absent |= {"back", "forward", "play", "hold", "newest"}
-        off |= absent
+        gone = {*(tabs - there), "back", "forward", "play", "hold", "newest"}
+        assert {"view table"} <= there
+        assert {"view changelog" if not snapshot.updating else "view windows"} <= gone
+        off |= gone
         assert {key for key, button in widget._keys.items() if button.disabled} == off
         hidden = {k for k, b in widget._keys.items() if b.layout.display == "none"}
-        assert hidden == absent
+        assert hidden == gone
+        shown = "table" if snapshot.updating else "overview"
+        pressed = {k for k, b in widget._keys.items() if b.button_style}
+        assert pressed == {f"view {shown}"}
     widget.close()
 
 

@@ -14,6 +14,7 @@ class WindowsView(PanelViewBase):
     """The windows, and the watermark between them."""
 
     name = "windows"
+    title = "the windows on event time"
     place = 10
 
     def suits(self, snapshot: Snapshot) -> bool:
@@ -23,6 +24,10 @@ class WindowsView(PanelViewBase):
     def suits_static(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
         """Whatever has windows."""
         return True
+
+    def has_tab(self, snapshot: Snapshot) -> bool:
+        """A query with windows."""
+        return snapshot.windowed
 
     def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
         """The picture, and which windows are not in it."""

@@ -24,11 +24,13 @@ from arroyo_nb.views.event_time_axis import (
     both_lines,
     delay_band,
     legend,
+    pickable,
     svg,
     ticks,
     title,
 )
 from arroyo_nb.views.formatting import count, pace
+from arroyo_nb.views.selection import is_dimmed
 
 MOST_COLUMNS = 96
 """Columns of a picture."""
@@ -97,7 +99,7 @@ def column_picture(
     parts = [
         delay_band(axis, snapshot, bottom),
         *ticks(axis, bottom),
-        *(_column(axis, each, most, top) for each in columns),
+        *(_column(axis, each, most, top, snapshot) for each in columns),
         *both_lines(axis, snapshot, bottom),
         *_labels(axis, columns, most, top),
     ]
@@ -119,7 +121,9 @@ def _axis(columns: Sequence[WindowColumn], snapshot: Snapshot) -> Axis:
     return Axis(low, high, MARGIN, WIDTH - MARGIN)
 
 
-def _column(axis: Axis, column: WindowColumn, most: int, top: int) -> str:
+def _column(
+    axis: Axis, column: WindowColumn, most: int, top: int, snapshot: Snapshot
+) -> str:
     bar = column.bar
     height = round(max(HEIGHT * bar.rows / max(most, 1), 2.0 if bar.rows else 0.0), 1)
     x, width = axis.at(column.left), _width(axis, column)
@@ -130,8 +134,8 @@ def _column(axis: Axis, column: WindowColumn, most: int, top: int) -> str:
         else ""
     )
     return (
-        f'<g data-key="w{_key(bar)}" style="transform:translate({x:.1f}px,{top}px)">'
-        f"<title>{title(bar)}</title>"
+        f'<g data-key="w{_key(bar)}" style="transform:translate({x:.1f}px,{top}px)" '
+        f"{pickable(bar, dimmed=is_dimmed(bar, snapshot))}><title>{title(bar)}</title>"
         f'<rect class="bar {bar.state.value}" y="{HEIGHT - height:.1f}" '
         f'width="{width:.1f}" height="{height}" rx="1"/>{late}</g>'
     )

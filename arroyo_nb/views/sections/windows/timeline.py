@@ -24,6 +24,7 @@ from arroyo_nb.views.event_time_axis import (
     both_lines,
     delay_band,
     legend,
+    pickable,
     svg,
     ticks,
     title,
@@ -34,6 +35,7 @@ from arroyo_nb.views.sections.windows.columns import (
     density_columns,
     hop_columns,
 )
+from arroyo_nb.views.selection import is_dimmed
 
 COMFORTABLE = (56, 12)
 """Mean pixels a bar and lanes at which every window can carry its count."""
@@ -198,7 +200,7 @@ def _bar(
     hull = _rect("hull", width, placed.height)
     fill = _rect(bar.state.value, width * _passed(bar, snapshot), placed.height)
     inner = f"<title>{title(bar)}</title>{hull}{fill}"
-    return _placed("w", axis, placed, lane, bar, inner)
+    return _placed("w", axis, placed, lane, bar, inner, snapshot)
 
 
 def _words(
@@ -212,18 +214,28 @@ def _words(
     cuts = _lines_in(axis, bar, snapshot)
     inner = _label(bar, width, placed.height, cuts, with_late=not airy)
     inner += _late(bar, width, placed.height) if airy else ""
-    return _placed("l", axis, placed, lane, bar, inner) if inner else ""
+    return _placed("l", axis, placed, lane, bar, inner, snapshot) if inner else ""
 
 
 def _placed(
-    layer: str, axis: Axis, placed: Lanes, lane: int, bar: WindowBar, inner: str
+    layer: str,
+    axis: Axis,
+    placed: Lanes,
+    lane: int,
+    bar: WindowBar,
+    inner: str,
+    snapshot: Snapshot,
 ) -> str:
     """A group at the bar's corner; its key lets a page move it when the axis moves."""
     start, end = ((m - ORIGIN) // MICROSECOND for m in (bar.start, bar.end))
     x, y = axis.at(bar.start) + 1, TOP + lane * placed.pitch
+    dimmed = is_dimmed(bar, snapshot)
+    picks = pickable(bar, dimmed=dimmed) if layer == "w" else 'pointer-events="none"'
+    if dimmed and layer != "w":
+        picks += ' class="dim"'
     return (
         f'<g data-key="{layer}{start}-{end}" '
-        f'style="transform:translate({x:.1f}px,{y}px)">{inner}</g>'
+        f'style="transform:translate({x:.1f}px,{y}px)" {picks}>{inner}</g>'
     )
 
 

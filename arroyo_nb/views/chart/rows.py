@@ -1,16 +1,19 @@
-"""Charts of captured results, with altair: ``plot(run)`` picks what fits the columns.
-
-The result is altair's own chart, to be changed further. altair is imported when the
-first chart is drawn.
-"""
+"""The result rows as a chart that fits their columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.views.chart.common import (
+    CLOCK,
+    HEIGHT,
+    WIDTH,
+    Plottable,
+    escaped_field,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,16 +31,6 @@ END = " end"
 STRETCH = "_stretch"
 """Column that numbers the stretches of windows without a gap: no line crosses one."""
 
-CLOCK = {"minutes": "%H:%M", "hours": "%H:%M", "day": "%b %-d", "date": "%b %-d"}
-"""Formats of a time axis, as the panel writes times."""
-
-
-class Tabular(Protocol):
-    """What a chart needs of a run."""
-
-    def table(self) -> pa.Table:
-        """The result rows."""
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -49,33 +42,17 @@ class Encoding:
     end: str | None = None
 
 
-def plot(
-    run: Tabular,
-    *,
-    x: str | None = None,
-    y: str | None = None,
-    color: str | None = None,
+def rows_chart(
+    run: Plottable, x: str | None = None, y: str | None = None, color: str | None = None
 ) -> alt.Chart:
     """Draw the result rows of a run; see :meth:`arroyo_nb.run.run.Run.plot`."""
-    table = _flat(run.table())
+    table = flat(run.table())
     if table.num_rows == 0:
         raise RunProblem("there is no row to draw", hint="wait for the first window")
     return _chart(table, _encoding(table, x, y, color))
 
 
-def draw_offline() -> None:
-    """Let altair's charts be pictures, unless another renderer was chosen.
-
-    altair's default fetches its library from a CDN when the page is opened; a picture
-    shows everywhere, also without a network.
-    """
-    import altair as alt
-
-    if alt.renderers.active == "default":
-        alt.renderers.enable("png")
-
-
-def _flat(table: pa.Table) -> pa.Table:
+def flat(table: pa.Table) -> pa.Table:
     """Windows become two columns: their starts under their own name, and the ends."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -104,9 +81,9 @@ def _is_window(type_: pa.DataType) -> bool:
 def _encoding(
     table: pa.Table, x: str | None, y: str | None, color: str | None
 ) -> Encoding:
-    x, y, color = (_column(table, name) for name in (x, y, color))
+    x, y, color = (named_column(table, name) for name in (x, y, color))
     windows = [name for name in table.column_names if name + END in table.column_names]
-    texts, times, numbers = _by_kind(table)
+    texts, times, numbers = columns_by_kind(table)
     across = x or next(iter((*windows, *times, *texts)), None)
     up = y or next((name for name in numbers if name != across), None)
     if across is None or up is None:
@@ -120,7 +97,7 @@ def _encoding(
     return Encoding(across, up, color or next(few, None), end)
 
 
-def _column(table: pa.Table, name: str | None) -> str | None:
+def named_column(table: pa.Table, name: str | None) -> str | None:
     """The column of that name; ``window.start`` is what pandas calls it."""
     if name is None or name in table.column_names:
         return name
@@ -132,7 +109,7 @@ def _column(table: pa.Table, name: str | None) -> str | None:
     raise RunProblem(f"the result has no column '{name}'", hint=known)
 
 
-def _by_kind(table: pa.Table) -> tuple[list[str], list[str], list[str]]:
+def columns_by_kind(table: pa.Table) -> tuple[list[str], list[str], list[str]]:
     """Names of the text, time and number columns, in order."""
     import pyarrow.types as types
 
@@ -168,15 +145,14 @@ def _chart(table: pa.Table, encoding: Encoding) -> alt.Chart:
         channels["color"] = alt.Color(**_field(encoding.color, kinds))
     elif encoding.end is not None:
         # With both ends across, the foot of a bar must be given too.
-        channels["x2"] = alt.X2(field=_escaped(encoding.end))
+        channels["x2"] = alt.X2(field=escaped_field(encoding.end))
         channels["y2"] = alt.Y2(datum=0)
     if line and encoding.end is not None:
         table = table.append_column(STRETCH, _stretches(table, encoding))
         channels["detail"] = alt.Detail(field=STRETCH, type="nominal")
     base = alt.Chart(table.to_pandas()).encode(**channels)
-    draw_offline()
     drawn = base.mark_line(point=True) if line else base.mark_bar(stroke="white")
-    sized: alt.Chart = drawn.properties(width=640, height=260)
+    sized: alt.Chart = drawn.properties(width=WIDTH, height=HEIGHT)
     return sized
 
 
@@ -197,7 +173,7 @@ def _stretches(table: pa.Table, encoding: Encoding) -> pa.Array:
 
 def _kinds(table: pa.Table) -> dict[str, str]:
     """Column name to altair's type; a column of neither kind is left out."""
-    texts, times, numbers = _by_kind(table)
+    texts, times, numbers = columns_by_kind(table)
     kinds = dict.fromkeys(texts, "nominal")
     kinds |= dict.fromkeys(times, "temporal") | dict.fromkeys(numbers, "quantitative")
     return {name: kinds[name] for name in table.column_names if name in kinds}
@@ -205,12 +181,7 @@ def _kinds(table: pa.Table) -> dict[str, str]:
 
 def _field(name: str, kinds: dict[str, str]) -> dict[str, Any]:
     return {
-        "field": _escaped(name),
+        "field": escaped_field(name),
         "type": kinds.get(name, "nominal"),
         "title": name,
     }
-
-
-def _escaped(name: str) -> str:
-    """A column name that Vega does not take for a path."""
-    return "".join("\\" + c if c in ".[]\\" else c for c in name)

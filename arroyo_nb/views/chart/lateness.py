@@ -1,0 +1,122 @@
+"""How far rows came behind the newest event, and which delays would keep them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from arroyo_nb.run.observe.lateness import Lateness
+from arroyo_nb.views.chart.common import (
+    CLOSED,
+    KEEPS,
+    LATE,
+    WATER,
+    Plottable,
+    frame,
+    refuse_nothing,
+    sized,
+)
+from arroyo_nb.views.formatting import duration
+
+POWERS = [0, *(10**n for n in range(13))]
+"""Ticks of the logarithmic axis of rows."""
+
+TITLE = "lateness of rows: how far behind the newest event (both axes are logarithmic)"
+
+
+def lateness_chart(run: Plottable) -> Any:
+    """A column a stretch of lateness; lines for the delay and for those that keep
+    99 %, 99.9 % and all rows."""
+    import altair as alt
+
+    lateness = run.snapshot(0).lateness
+    if lateness is None or not lateness.rows:
+        raise refuse_nothing(
+            "lateness", "it is known of rows that came into tumble, hop or session"
+        )
+    delay_s = lateness.delay.total_seconds()
+    # The last column may have no end.
+    end_s = max(lateness.longest.total_seconds() * 1.1, delay_s * 1.1, 1.0)
+    data = frame(_columns(lateness, end_s))
+    marks = frame(
+        {
+            "at": length.total_seconds(),
+            "text": f"{name} {duration(length) if length else '0 s'}",
+            "kind": kind,
+            "line": number,
+        }
+        for number, (length, name, kind) in enumerate(
+            (
+                (lateness.delay, "delay", "delay"),
+                (lateness.keep_99, "99 % kept:", "keeps"),
+                (lateness.keep_999, "99.9 % kept:", "keeps"),
+                (lateness.keep_all, "all kept:", "keeps"),
+            )
+        )
+    )
+    across = alt.Scale(type="symlog", domain=[0, end_s], nice=False)
+    # Room above the columns for the names of the lines.
+    most = max(each.rows for each in lateness.bins)
+    up = alt.Scale(type="symlog", domain=[0, (most + 1) ** 1.6], nice=False)
+    colours = alt.Scale(domain=["within the delay", "beyond it"], range=[CLOSED, LATE])
+    columns = (
+        alt.Chart(data)
+        .mark_bar()
+        .encode(
+            x=alt.X("low:Q", scale=across, axis=_axis(lateness, end_s)),
+            x2="high",
+            y=alt.Y("rows:Q", scale=up, title="rows", axis=alt.Axis(values=POWERS)),
+            y2=alt.Y2(datum=0),
+            color=alt.Color("which:N", scale=colours, title=None),
+            tooltip=["low:Q", "high:Q", "rows:Q"],
+        )
+    )
+    kinds = alt.Scale(domain=["delay", "keeps"], range=[WATER, KEEPS])
+    rules = alt.Chart(marks).encode(
+        x=alt.X("at:Q", scale=across),
+        color=alt.Color("kind:N", scale=kinds, legend=None),
+    )
+    lines = rules.mark_rule(strokeWidth=2)
+    # Under each other: delays that keep nearly all rows lie close together.
+    texts = rules.mark_text(align="right", dx=-5, fontWeight="bold").encode(
+        y=alt.Y("line:O", axis=None, scale=alt.Scale(range=[8, 74])), text="text:N"
+    )
+    layered = alt.layer(columns, lines, texts).resolve_scale(
+        color="independent", y="independent"
+    )
+    return sized(layered, TITLE)
+
+
+def _columns(lateness: Lateness, end_s: float) -> Iterator[dict[str, Any]]:
+    """The stretches that have rows; the one with the delay in it in two parts."""
+    delay_s = lateness.delay.total_seconds()
+    for each in lateness.bins:
+        low, high = each.low.total_seconds(), min(each.high.total_seconds(), end_s)
+        middle = min(max(delay_s, low), high)
+        parts = ((low, middle, "within the delay"), (middle, high, "beyond it"))
+        for left, right, which in parts:
+            if each.rows and left < right:
+                yield {"low": left, "high": right, "rows": each.rows, "which": which}
+
+
+def _axis(lateness: Lateness, end_s: float) -> Any:
+    """Ticks at the edges of the columns, as lengths of time."""
+    import altair as alt
+
+    edges = {each.low for each in lateness.bins} | {
+        each.high for each in lateness.bins if each.high.total_seconds() <= end_s
+    }
+    # JavaScript writes a whole number without a point.
+    names = {
+        f"{edge.total_seconds():.6f}".rstrip("0").rstrip("."): duration(edge)
+        if edge
+        else "0 s"
+        for edge in sorted(edges)
+    }
+    return alt.Axis(
+        values=[edge.total_seconds() for edge in sorted(edges)],
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        labelOverlap=True,
+        title="behind the newest event",
+    )

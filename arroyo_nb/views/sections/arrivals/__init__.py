@@ -1,0 +1,73 @@
+"""Event time against processing time: the figure that every course draws by hand."""
+
+from __future__ import annotations
+
+from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.views.formatting import count, escaped
+from arroyo_nb.views.inert import SOFT, image
+from arroyo_nb.views.sections import PanelViewBase
+from arroyo_nb.views.sections.arrivals.picture import Picture, picture
+
+NOTHING = "No event time seen yet."
+WORDS_CHARS = 500
+
+
+class ArrivalsView(PanelViewBase):
+    """When rows came, and when their events were."""
+
+    name = "arrivals"
+    place = 15
+    title = "event time against processing time"
+
+    def has_tab(self, snapshot: Snapshot) -> bool:
+        """A query of rows that have a time."""
+        return snapshot.windowed or bool(snapshot.history)
+
+    def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
+        """The picture, and how to read it."""
+        if (drawn := picture(snapshot)) is None:
+            return f'<p class="soft">{NOTHING}</p>'
+        said = escaped(in_words(snapshot, drawn), WORDS_CHARS)
+        return f'{drawn.svg}<p class="soft">{said}</p>'
+
+    def static(
+        self,
+        snapshot: Snapshot,
+        plan: str,  # noqa: ARG002
+        *,
+        asked: bool,
+    ) -> str:
+        """The same as an image."""
+        if (drawn := picture(snapshot)) is None:
+            return f'<p style="{SOFT}">{NOTHING}</p>' if asked else ""
+        said = escaped(in_words(snapshot, drawn), WORDS_CHARS)
+        made = image(snapshot, drawn.svg, self.title)
+        return f'{made}<p style="{SOFT}">{said}</p>'
+
+
+def in_words(snapshot: Snapshot, drawn: Picture) -> str:
+    """What a dot is, and what the picture leaves out."""
+    batches = snapshot.arrivals
+    rows = sum(batch.rows for batch in batches)
+    if not rows:
+        said = ["The watermark follows the newest event by the delay that you allowed."]
+        if not snapshot.windowed:
+            said.append("Without a window no row is late, and rows are not sampled.")
+        return " ".join(said)
+    batches_read = f"{len(batches):,} micro-batch{'' if len(batches) == 1 else 'es'}"
+    drawn_of = "" if drawn.dots == rows else f", {drawn.dots:,} of them drawn"
+    said = [
+        "A dot is a row: across, the micro-batch that read it; up, its event time. "
+        f"{count(rows, 'row')} in {batches_read}{drawn_of}. A row is late where the "
+        "watermark had passed the end of its window."
+    ]
+    if drawn.below:
+        said.append(f"{count(drawn.below, 'dot')} at the lower edge: earlier events.")
+    if drawn.narrow_windows:
+        said.append(f"{count(drawn.narrow_windows, 'window')}: too narrow to be drawn.")
+    if drawn.from_batch:
+        said.append(f"Batches before {drawn.from_batch:,} are not drawn.")
+    return " ".join(said)
+
+
+VIEW = ArrivalsView()

@@ -1,0 +1,228 @@
+"""The rows that came too late, each with its reason: the window that had closed.
+
+They are told by micro-batch and window, newest first; the rows themselves are read
+again by ``run.late()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arroyo_nb.run.observe.snapshot import LateRows, Snapshot
+from arroyo_nb.views.axis_ticks import END_OF_TIME
+from arroyo_nb.views.event_time_axis import selects
+from arroyo_nb.views.formatting import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    duration,
+    escaped,
+    instant,
+    interval,
+)
+from arroyo_nb.views.inert import CELL, SOFT
+from arroyo_nb.views.sections import PanelViewBase
+from arroyo_nb.views.truncation_notes import late_count
+
+MOST_LINES, MOST_STATIC_LINES = 40, 20
+"""Lines of the table, in the live panel and in what stays in the notebook."""
+
+WORDS_CHARS = 400
+
+LIMITS = (SECOND, 10 * SECOND, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY)
+"""Between them rows are summed by how late they came."""
+
+HEADS = (
+    ("batch", True),
+    ("rows", True),
+    ("late by", True),
+    ("window", False),
+    ("watermark at arrival", False),
+    ("window closed in", True),
+)
+"""Columns of the table; numbers stand at the right."""
+
+NO_WINDOW = (
+    "This query has no window, so no row is late: each goes out as it comes. A row is "
+    "late where its window has closed before it came."
+)
+
+
+class LateView(PanelViewBase):
+    """Late rows and their reasons."""
+
+    name = "late"
+    place = 25
+    title = "the rows that came after their window had closed"
+    style = (
+        ".arroyo .late-rows .by { color: var(--late); font-weight: 600; }"
+        ".arroyo .late-rows tr.dim { opacity: .4; }"
+        ".arroyo .late-rows button { border: 0; padding: 0; background: none; "
+        "text-decoration: underline dotted; text-underline-offset: 3px; }"
+        ".arroyo .late-sums { display: flex; flex-wrap: wrap; gap: 2px 18px; }"
+        ".arroyo .late-sums b { color: var(--late); }"
+    )
+
+    def suits_static(self, snapshot: Snapshot) -> bool:
+        """A run with late rows."""
+        return bool(snapshot.late)
+
+    def has_tab(self, snapshot: Snapshot) -> bool:
+        """A query with windows."""
+        return snapshot.windowed
+
+    def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
+        """A line for each window and micro-batch, whose window can be selected."""
+        said = "".join(
+            f'<p class="soft">{escaped(text, WORDS_CHARS)}</p>'
+            for text in sentences(snapshot, MOST_LINES)
+        )
+        if not snapshot.late:
+            return said
+        sums = "".join(
+            f"<span>{text}: <b>× {rows:,}</b></span>"
+            for text, rows in sums_by_lateness(snapshot.late)
+        )
+        heads = "".join(
+            f'<th scope="col"{" class=r" if right else ""}>{text}</th>'
+            for text, right in HEADS
+        )
+        shown = snapshot.late[::-1][:MOST_LINES]
+        lines = "".join(_line(snapshot, rows) for rows in shown)
+        return (
+            f'<p class="soft late-sums">{sums}</p>'
+            f'<div class="rows late-rows" data-key="late"><table><thead><tr>{heads}'
+            f"</tr></thead><tbody>{lines}</tbody></table></div>{said}"
+        )
+
+    def static(
+        self,
+        snapshot: Snapshot,
+        plan: str,  # noqa: ARG002
+        *,
+        asked: bool,
+    ) -> str:
+        """The same table, folded unless it was asked for."""
+        texts = sentences(snapshot, MOST_STATIC_LINES)
+        said = "".join(
+            f'<p style="{SOFT}">{escaped(text, WORDS_CHARS)}</p>' for text in texts
+        )
+        if not snapshot.late:
+            return said if asked else ""
+        aligned = [f"{CELL}{'right' if right else 'left'}" for _, right in HEADS]
+        heads = "".join(
+            f'<th style="{style}">{text}</th>'
+            for (text, _), style in zip(HEADS, aligned, strict=True)
+        )
+        lines = "".join(
+            "<tr>"
+            + "".join(
+                f'<td style="{style}">{escaped(text)}</td>'
+                for text, style in zip(_cells(rows), aligned, strict=True)
+            )
+            + "</tr>"
+            for rows in snapshot.late[::-1][:MOST_STATIC_LINES]
+        )
+        sums = " · ".join(
+            f"{text}: {rows:,}" for text, rows in sums_by_lateness(snapshot.late)
+        )
+        return (
+            f"<details{' open' if asked else ''}>"
+            f'<summary style="{SOFT}">× late rows, with their windows</summary>'
+            f'<p style="{SOFT}">{sums}</p>'
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+            f"{said}</details>"
+        )
+
+
+def _cells(rows: LateRows) -> tuple[str, ...]:
+    """A line of the table: a cell for each of :data:`HEADS`."""
+    return (
+        f"{rows.batch_id:,}",
+        f"× {rows.rows:,}",
+        late_by(rows),
+        interval(rows.start, rows.end),
+        "end of input" if rows.watermark >= END_OF_TIME else instant(rows.watermark),
+        "" if rows.closed_in is None else f"batch {rows.closed_in:,}",
+    )
+
+
+def late_by(rows: LateRows) -> str:
+    """How far the watermark was past the window's end."""
+    if rows.watermark >= END_OF_TIME:
+        return "after the end"
+    return duration(rows.late_by) if rows.late_by else "0 s"
+
+
+def _line(snapshot: Snapshot, rows: LateRows) -> str:
+    batch, number, by, window, watermark, closed = _cells(rows)
+    dim = "" if _belongs(snapshot, rows) else ' class="dim"'
+    return (
+        f'<tr{dim}><td class="r">{batch}</td><td class="r">{number}</td>'
+        f'<td class="r by">{by}</td>'
+        f'<td><button type="button" {selects(rows.start, rows.end)}>{window}</button>'
+        f'</td><td>{watermark}</td><td class="r">{closed}</td></tr>'
+    )
+
+
+def _belongs(snapshot: Snapshot, rows: LateRows) -> bool:
+    """Whether a line is of the selected window, or none is selected."""
+    chosen = snapshot.selected
+    if chosen is None or chosen.start is None:
+        return True
+    return (chosen.start, chosen.end) == (rows.start, rows.end)
+
+
+def sentences(snapshot: Snapshot, most: int) -> list[str]:
+    """How many rows were late, and which of them the table leaves out."""
+    if not snapshot.windowed:
+        return [NO_WINDOW]
+    if not snapshot.late_rows and not snapshot.late:
+        return ["No row was late: each came before its window had closed."]
+    run = snapshot.handle
+    if not snapshot.late:
+        return [
+            f"× {late_count(snapshot)} late; {run}.late() lists them with their values."
+        ]
+    listed = sum(rows.rows for rows in snapshot.late[::-1][:most])
+    # A row of windows that overlap is counted in each of those that it missed.
+    missed = sum(bar.late_rows for bar in snapshot.windows)
+    more = max(missed, snapshot.late_rows) - listed
+    said = [
+        "A row is late where the watermark had passed the end of its window when it "
+        "came: the window was closed, its result was final, and the row is in none."
+    ]
+    if more > 0:
+        said.append(f"+ {more:,} more: {run}.late() lists them with their values.")
+    else:
+        said.append(f"{run}.late() lists them with their values.")
+    return said
+
+
+def sums_by_lateness(late: Sequence[LateRows]) -> list[tuple[str, int]]:
+    """How many of the rows were late by how much, the least first.
+
+    >>> from datetime import datetime, timedelta
+    >>> noon = datetime(2013, 1, 1, 12)
+    >>> rows = LateRows(3, 1.0, noon, noon, noon + timedelta(seconds=90), 4)
+    >>> sums_by_lateness([rows])
+    [('1 min to 10 min late', 4)]
+    """
+    sums: dict[int, int] = {}
+    for rows in late:
+        place = sum(rows.late_by >= limit for limit in LIMITS)
+        sums[place] = sums.get(place, 0) + rows.rows
+    return [(_stretch(place), sums[place]) for place in sorted(sums)]
+
+
+def _stretch(place: int) -> str:
+    if place == 0:
+        return f"less than {duration(LIMITS[0])} late"
+    if place == len(LIMITS):
+        return f"more than {duration(LIMITS[-1])} late"
+    low, high = LIMITS[place - 1], LIMITS[place]
+    return f"{duration(low)} to {duration(high)} late"
+
+
+VIEW = LateView()

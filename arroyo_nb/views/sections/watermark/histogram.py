@@ -1,0 +1,228 @@
+"""How far rows came behind the newest event, and which delay would have kept them.
+
+A column is a stretch of lateness, as high as the logarithm of its rows: the few rows
+that are late are what one looks for. The columns have one width, so the axis is linear
+within a column only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+
+from arroyo_nb.run.observe.lateness import Lateness
+from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg
+from arroyo_nb.views.formatting import count, duration, pace
+from arroyo_nb.views.label_places import Box, LabelPlaces
+
+TOP, HEIGHT, FOOT = 66, 104, 78
+"""Pixels above the columns for marks, of them, and below for the axis and marks."""
+
+MOST_WIDTH = 66.0
+"""Pixels of a column at most."""
+
+BESIDE = 190
+"""Pixels at the right, for the name of the axis and labels of the last marks."""
+
+AXIS = "behind the newest event →"
+
+ROWS_ABOVE, ROWS_BELOW = (14, 30, 46), (40, 55, 70)
+"""Base lines of the labels of marks, from the top and from the axis."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps a lateness to pixels."""
+
+    lateness: Lateness
+
+    @cached_property
+    def width(self) -> float:
+        """Pixels of a column."""
+        number = max(len(self.lateness.bins), 1)
+        return min((WIDTH - 2 * MARGIN - BESIDE) / number, MOST_WIDTH)
+
+    def at(self, length: timedelta) -> float:
+        """Where a lateness lies; one beyond the columns lies at their end."""
+        for number, each in enumerate(self.lateness.bins):
+            if length < each.high:
+                share = max(length - each.low, timedelta()) / (each.high - each.low)
+                return round(MARGIN + (number + share) * self.width, 1)
+        return round(MARGIN + len(self.lateness.bins) * self.width, 1)
+
+
+def histogram(snapshot: Snapshot) -> str:
+    """The picture as one ``<svg>`` element; empty where no lateness is known."""
+    lateness = snapshot.lateness
+    if lateness is None or not lateness.rows or not lateness.bins:
+        return ""
+    scale, bottom = Scale(lateness), TOP + HEIGHT
+    places = LabelPlaces(Box(0, 0, WIDTH, bottom + FOOT))
+    right = scale.at(lateness.bins[-1].high)
+    lines, labels = _marks(scale, places)
+    parts = [
+        f'<line class="axis" x1="{MARGIN}" x2="{right}" y1="{bottom}" y2="{bottom}"/>',
+        *_columns(scale),
+        *lines,
+        *_edges(scale, places),
+        *_counts(scale, places),
+        *labels,
+    ]
+    said = f"lateness of {count(lateness.rows, 'row')}: {in_words(snapshot)}"
+    return svg(bottom + FOOT, said, parts)
+
+
+def _columns(scale: Scale) -> Iterator[str]:
+    lateness, bottom = scale.lateness, TOP + HEIGHT
+    most = max(each.rows for each in lateness.bins)
+    cut = scale.at(lateness.delay)
+    for number, each in enumerate(lateness.bins):
+        if not each.rows:
+            continue
+        x, width = MARGIN + number * scale.width + 1, scale.width - 2
+        height = _height(each.rows, most)
+        y = bottom - height
+        title = (
+            f"{_length(each.low)} to {_length(each.high)} behind: "
+            f"{count(each.rows, 'row')}"
+        )
+        kept = min(max(cut - x, 0.0), width)
+        rects = [
+            f'<rect class="{kind}" x="{left:.1f}" y="{y:.1f}" width="{wide:.1f}" '
+            f'height="{height:.1f}"/>'
+            for kind, left, wide in (
+                ("closed", x, kept),
+                ("over", x + kept, width - kept),
+            )
+            if wide > 0.05
+        ]
+        yield f"<g><title>{title}</title>{''.join(rects)}</g>"
+
+
+def _counts(scale: Scale, places: LabelPlaces) -> Iterator[str]:
+    most = max(each.rows for each in scale.lateness.bins)
+    for number, each in enumerate(scale.lateness.bins):
+        if each.rows:
+            x = MARGIN + number * scale.width
+            y = TOP + HEIGHT - _height(each.rows, most) - 4
+            text = pace(each.rows) if each.rows >= 100_000 else count(each.rows)
+            spots = [
+                (x + scale.width / 2, y, "middle"),
+                (x + 5, y, "start"),
+                (x + scale.width - 5, y, "end"),
+            ]
+            yield places.label(text, spots, "time")
+
+
+def _height(rows: int, most: int) -> float:
+    return max(HEIGHT * math.log1p(rows) / math.log1p(most), 2.0)
+
+
+def _edges(scale: Scale, places: LabelPlaces) -> Iterator[str]:
+    """Lateness below the axis, at the edges of the columns."""
+    bins, y = scale.lateness.bins, TOP + HEIGHT + 16
+    edges = [each.low for each in bins]
+    # The last column may have no end.
+    if bins[-1].high <= 4 * max(scale.lateness.longest, bins[-1].low):
+        edges.append(bins[-1].high)
+    for edge in edges:
+        x = scale.at(edge)
+        anchor = "start" if x < MARGIN + 4 else "middle"
+        yield f'<line class="axis" x1="{x}" x2="{x}" y1="{y - 16}" y2="{y - 12}"/>'
+        yield places.label(_length(edge), [(x, y, anchor)])
+    yield f'<text x="{WIDTH - 6}" y="{y}" text-anchor="end">{AXIS}</text>'
+
+
+def _marks(scale: Scale, places: LabelPlaces) -> tuple[list[str], list[str]]:
+    """Lines and labels: the delay and shares of the rows above the columns, and what
+    other delays would keep below them."""
+    lateness, bottom = scale.lateness, TOP + HEIGHT
+    above = [
+        (lateness.delay, f"delay {_length(lateness.delay)}", "watermark"),
+        *(
+            (length, f"{names} {_length(length)}", "share")
+            for length, names in _named(
+                (lateness.p50, "p50"),
+                (lateness.p99, "p99"),
+                (lateness.longest, "longest"),
+            )
+        ),
+    ]
+    lines, labels = [], []
+    for length, text, kind in above:
+        x = scale.at(length)
+        sides = ((5, "start"), (-5, "end"))
+        spots = [(x + by, y, side) for y in ROWS_ABOVE for by, side in sides]
+        label = places.label(text, spots)
+        y = _base_line(label) - 10 if label else TOP
+        line = f'<line x1="{x}" x2="{x}" y1="{y:.0f}" y2="{bottom}"/>'
+        lines.append(f'<g class="{kind}">{line}</g>')
+        labels.append(f'<g class="{kind} over-line">{label}</g>')
+        places.take(Box(x - 2, bottom - HEIGHT - 12, x + 2, bottom))
+    keeps = _named(
+        (lateness.keep_99, "99 %"),
+        (lateness.keep_999, "99.9 %"),
+        (lateness.keep_all, "all"),
+    )
+    below = ((0, "middle"), (8, "start"), (-8, "end"))
+    for length, names in keeps:
+        x, y = scale.at(length), bottom + 22
+        spots = [
+            (x + by, bottom + row, side) for row in ROWS_BELOW for by, side in below
+        ]
+        lines.append(f'<path class="keeps" d="M{x},{y - 1}l4,7h-8Z"/>')
+        text = f"{_length(length)} keeps {names}"
+        labels.append(places.label(text, spots, "keeps"))
+    return lines, labels
+
+
+def _named(*marks: tuple[timedelta, str]) -> list[tuple[timedelta, str]]:
+    """Each lateness once, with all its names."""
+    names: dict[timedelta, list[str]] = {}
+    for length, name in marks:
+        names.setdefault(length, []).append(name)
+    return [(length, ", ".join(each)) for length, each in names.items()]
+
+
+def _base_line(label: str) -> float:
+    return float(label.partition(' y="')[2].partition('"')[0])
+
+
+def _length(length: timedelta) -> str:
+    return duration(length) if length else "0 s"
+
+
+def in_words(snapshot: Snapshot) -> str:
+    """What the histogram says; empty where no lateness is known."""
+    lateness = snapshot.lateness
+    if lateness is None or not lateness.rows:
+        return ""
+    if not lateness.longest:
+        return (
+            f"No row of {count(lateness.rows)} came behind the newest event of the "
+            "micro-batches before."
+        )
+    p50, p99 = _length(lateness.p50), _length(lateness.p99)
+    half = f"at most {p50} behind the newest event" if lateness.p50 else "in order"
+    behind = "" if lateness.p50 else " behind the newest event"
+    said = [
+        f"Half of {count(lateness.rows, 'row')} came {half}, 99 % at most "
+        f"{p99}{behind}, the last one {_length(lateness.longest)} "
+        "(heights are logarithmic)."
+    ]
+    late, delay = lateness.late_rows, _length(lateness.delay)
+    if late:
+        were = "row was" if late == 1 else "rows were"
+        share = f"{100 * late / lateness.rows:.2g} %"
+        said.append(f"With the delay of {delay} {late:,} {were} late ({share}).")
+    else:
+        said.append(f"With the delay of {delay} no row was late.")
+    said.append(
+        f"A delay of {_length(lateness.keep_99)} would have kept 99 %, "
+        f"{_length(lateness.keep_999)} 99.9 %, {_length(lateness.keep_all)} all."
+    )
+    return " ".join(said)

@@ -1,0 +1,176 @@
+"""Charts of windows, arrivals, the watermark, lateness and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from scenes import STARTING, UNWINDOWED
+from time_scenes import TIMES
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.views import plot
+from arroyo_nb.views.chart import KINDS
+
+TUMBLE = TIMES["tumble"].snapshot()
+
+ROW = pa.struct([("carrier", pa.string()), ("n", pa.int64()), ("mean", pa.float64())])
+CHANGES = pa.schema(
+    [("op", pa.string()), ("batch", pa.int64()), ("before", ROW), ("after", ROW)]
+)
+
+
+class Captured:
+    """What a run, or a saved trace of one, gives to a chart."""
+
+    def __init__(
+        self, snapshot: Snapshot = TUMBLE, changes: list[dict[str, Any]] | None = None
+    ) -> None:
+        self._snapshot, self._changes = snapshot, changes or []
+
+    def table(self) -> pa.Table:
+        return pa.table({"at": [bar.start for bar in self._snapshot.windows], "n": [
+            bar.rows for bar in self._snapshot.windows]})  # fmt: skip
+
+    def changelog(self) -> pa.Table:
+        return pa.Table.from_pylist(self._changes, CHANGES)
+
+    def snapshot(self, rows: int = 20) -> Snapshot:
+        return self._snapshot
+
+
+def count_of(carrier: str, n: int) -> dict[str, Any]:
+    return {"carrier": carrier, "n": n, "mean": n / 2}
+
+
+def changed(op: str, batch: int, before: Any, after: Any) -> dict[str, Any]:
+    return {"op": op, "batch": batch, "before": before, "after": after}
+
+
+UPDATES = [
+    changed("c", 0, None, count_of("UA", 1)),
+    changed("c", 0, None, count_of("AA", 1)),
+    changed("u", 1, count_of("UA", 1), count_of("UA", 2)),
+    changed("d", 2, count_of("AA", 1), None),
+]
+
+
+def records(chart: Any) -> list[dict[str, Any]]:
+    """The data of a chart, of all its layers."""
+    made = chart.to_dict()
+    return [row for rows in made["datasets"].values() for row in rows]
+
+
+def marks(chart: Any) -> Iterator[str]:
+    for layer in chart.to_dict().get("layer", [chart.to_dict()]):
+        yield layer["mark"]["type"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["tumble", "hop", "three sources", "end of input"])
+def test_each_kind_is_a_picture(kind: str, name: str) -> None:
+    chart = plot(Captured(TIMES[name].snapshot(), UPDATES), kind)
+    assert "9998" not in str(chart.to_dict()["datasets"])  # the end of time is none
+    assert len(records(chart)) <= 10_000
+
+
+def test_a_picture_is_made_without_a_network() -> None:
+    bundle, _ = plot(Captured(), "arrivals")._repr_mimebundle_()
+    assert bundle["image/png"].startswith(b"\x89PNG")
+
+
+def test_windows_are_bars_and_late_rows_crosses() -> None:
+    chart = plot(Captured(), "windows")
+    assert list(marks(chart)) == ["bar", "text"]
+    shown = records(chart)
+    assert [row["rows"] for row in shown] == [bar.rows for bar in TUMBLE.windows]
+    assert sum(row["late"] for row in shown) == TUMBLE.late_rows
+    assert {row["mark"] for row in shown} == {"", "× 1", "× 3", "× 4"}
+    assert "tumble" in chart.to_dict()["title"]
+
+
+def test_each_late_row_is_a_cross_among_the_arrivals() -> None:
+    chart = plot(Captured(), "arrivals")
+    rows = [row for row in records(chart) if "row" in row]
+    assert sum(row["row"] == "late" for row in rows) == TUMBLE.late_rows
+    assert len(rows) == sum(batch.rows for batch in TUMBLE.arrivals)
+    assert list(marks(chart)) == ["circle", "line", "line", "point"]
+    without = plot(Captured(replace(TUMBLE, arrivals=())), "arrivals")
+    assert list(marks(without)) == ["line", "line"]
+
+
+def test_each_source_has_a_line_beside_the_watermark() -> None:
+    chart = plot(Captured(TIMES["three sources"].snapshot()), "watermark")
+    lines = {row["line"] for row in records(chart)}
+    assert lines == {"flights", "arrivals_of_the_other_airport", "weather", "watermark"}
+    single = plot(Captured(), "watermark")
+    assert {row["line"] for row in records(single)} == {"newest event", "watermark"}
+
+
+def test_lateness_has_its_delays_as_lines() -> None:
+    chart = plot(Captured(), "lateness")
+    assert list(marks(chart)) == ["bar", "rule", "text"]
+    lateness = TUMBLE.lateness
+    assert lateness is not None
+    at = [row["at"] for row in records(chart) if "at" in row]
+    assert at == [
+        length.total_seconds()
+        for length in (
+            *(lateness.delay, lateness.keep_99, lateness.keep_999, lateness.keep_all),
+        )
+    ]
+    bars = [row for row in records(chart) if "low" in row]
+    within = [row for row in bars if row["which"] == "within the delay"]
+    assert max(row["high"] for row in within) == lateness.delay.total_seconds()
+    assert min(row["low"] for row in bars if row not in within) >= max(
+        row["low"] for row in within
+    )
+
+
+def test_each_key_has_its_history() -> None:
+    chart = plot(Captured(changes=UPDATES), "keys")
+    assert [(row["key"], row["value"], row["batch"]) for row in records(chart)] == [
+        *(("UA", 1, 0), ("AA", 1, 0), ("UA", 2, 1), ("AA", None, 2)),
+    ]
+    assert chart.to_dict()["title"] == "n of each carrier"
+    named = plot(Captured(changes=UPDATES), "keys", y="mean")
+    assert [row["value"] for row in records(named)] == [0.5, 0.5, 1.0, None]
+
+
+def test_of_many_keys_those_that_changed_most_are_drawn() -> None:
+    changes = [changed("c", n, None, count_of(f"k{n}", n)) for n in range(40)]
+    changes += [changed("u", 40, count_of("k9", 9), count_of("k9", 10))]
+    chart = plot(Captured(changes=changes), "keys")
+    keys = {row["key"] for row in records(chart)}
+    assert len(keys) == 12
+    assert "k9" in keys
+    assert chart.to_dict()["title"] == "n of each carrier, 12 of 40 keys"
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "said", "hint"),
+    [
+        ("window", {}, "there is no chart of the kind 'window'", "windows"),
+        ("lateness", {"x": "n"}, "has no x", "leave it out"),
+        ("keys", {"x": "n"}, "has no x", "it takes y and color"),
+        ("keys", {"y": "m"}, "the result has no column 'm'", ""),
+        ("keys", {"color": "carier"}, "the result has no column 'carier'", "carrier"),
+    ],
+)
+def test_what_cannot_be_drawn_says_what_can(
+    kind: str, columns: dict[str, str], said: str, hint: str
+) -> None:
+    with pytest.raises(RunProblem, match=said) as raised:
+        plot(Captured(changes=UPDATES), kind, **columns)
+    assert hint in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "rows"])
+def test_a_run_that_has_nothing_of_it_says_so(kind: str) -> None:
+    snapshot = STARTING if kind in ("watermark", "arrivals") else UNWINDOWED
+    with pytest.raises(RunProblem, match="there is no"):
+        plot(Captured(snapshot), kind)

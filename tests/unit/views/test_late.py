@@ -1,0 +1,117 @@
+"""Late rows and their reasons."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from html_page import Page
+from scenes import END, TUMBLE, UNWINDOWED, at
+from time_scenes import MINUTE, TIMES, Stream
+
+from arroyo_nb.run.observe.snapshot import LateRows, Selection, Snapshot
+from arroyo_nb.views import static_html
+from arroyo_nb.views.panel import body
+from arroyo_nb.views.sections.late import LIMITS, MOST_LINES, late_by, sums_by_lateness
+
+LATE = TIMES["tumble"].snapshot()
+MANY = Stream(batches=200, delay=MINUTE).snapshot()
+
+
+def lines(html: str) -> list[list[str]]:
+    """The cells of each line of the table."""
+    table = html[html.index("<tbody>") : html.index("</tbody>")]
+    return [
+        [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", row)]
+        for row in re.findall(r"<tr.*?</tr>", table)
+    ]
+
+
+def test_each_line_says_why_its_rows_were_late() -> None:
+    shown = lines(body(LATE, view="late"))
+    assert shown[0] == [
+        *("38", "× 1", "6 min 19 s", "2013-01-01 10:00 – 11:00"),
+        *("2013-01-01 11:06:19", "batch 37"),
+    ]
+    assert len(shown) == len(LATE.late)
+    batches = [int(line[0]) for line in shown]
+    assert batches == sorted(batches, reverse=True)  # newest first
+    assert sum(int(line[1].removeprefix("× ")) for line in shown) == LATE.late_rows
+    assert "departures_by_hour.late() lists them with their values." in body(
+        LATE, view="late"
+    )
+
+
+def test_a_line_selects_its_window() -> None:
+    html = body(LATE, view="late")
+    for rows in LATE.late:
+        do = f"select window {rows.start.isoformat()} {rows.end.isoformat()}"
+        assert f'<button type="button" data-do="{do}">' in html
+
+
+def test_lines_of_other_windows_are_dim() -> None:
+    rows = LATE.late[0]
+    chosen = replace(LATE, selected=Selection(rows.start, rows.end))
+    html = body(chosen, view="late")
+    same = sum(each.start == rows.start for each in LATE.late)
+    assert html.count('<tr class="dim">') == len(LATE.late) - same > 0
+    assert '<tr class="dim">' not in body(
+        replace(LATE, selected=Selection(key=1)), view="late"
+    )
+
+
+def test_what_the_table_leaves_out_is_counted() -> None:
+    html = body(MANY, view="late")
+    shown = lines(html)
+    assert len(shown) == MOST_LINES
+    listed = sum(int(line[1].removeprefix("× ").replace(",", "")) for line in shown)
+    more = MANY.late_rows - listed
+    assert f"+ {more:,} more: departures_by_hour.late() lists them" in html
+    assert len(html.encode()) <= 50_000
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "said"),
+    [
+        (replace(LATE, late=(), late_rows=0), "No row was late"),
+        (UNWINDOWED, "This query has no window, so no row is late"),
+        (TUMBLE, "× 37 late; Run.late() lists them with their values."),
+    ],
+)
+def test_where_there_is_no_line_a_sentence_says_why(
+    snapshot: Snapshot, said: str
+) -> None:
+    assert said in body(snapshot, view="late")
+    assert said in static_html.bundle(snapshot, view="late")["text/html"]
+
+
+def test_late_rows_are_summed_by_how_late_they_came() -> None:
+    def came(late: timedelta, rows: int) -> LateRows:
+        return LateRows(3, 1.0, at(8), at(9), at(9) + late, rows)
+
+    rows = [came(limit, 1) for limit in LIMITS] + [came(timedelta(), 5)]
+    sums = sums_by_lateness(rows)
+    assert sums[0] == ("less than 1 s late", 5)
+    assert sums[-1] == ("more than 7 d late", 1)
+    assert sum(number for _, number in sums) == len(LIMITS) + 5
+    html = body(LATE, view="late")
+    said = re.findall(r"<span>[^<]*: <b>× (\d+)</b></span>", html)
+    assert sum(map(int, said)) == LATE.late_rows
+
+
+def test_rows_after_the_end_are_late_by_no_length_of_time() -> None:
+    assert late_by(LateRows(3, 1.0, at(8), at(9), END, 1)) == "after the end"
+    assert "9998" not in body(
+        replace(LATE, late=(LateRows(3, 1.0, at(8), at(9), END, 1),)), view="late"
+    )
+
+
+def test_what_stays_has_late_rows_where_there_are_any() -> None:
+    html = static_html.bundle(LATE)["text/html"]
+    assert "<details><summary" in html
+    assert "× late rows, with their windows" in html
+    assert "6 min 19 s" in Page(html).text
+    assert "<details open>" in static_html.bundle(LATE, view="late")["text/html"]
+    assert "× late rows" not in static_html.bundle(replace(LATE, late=()))["text/html"]
