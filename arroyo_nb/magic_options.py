@@ -164,6 +164,13 @@ PEEK_FLAGS = (
          "URL", "STREAM"),
 )  # fmt: skip
 
+SHOW_FLAGS = (
+    Flag("view", ("--view",), f"what to show: {', '.join(VIEWS)}", "VIEW", _view),
+    Flag("rows", ("--rows",), "how many rows, 20 if not said", "N", _rows),
+)  # fmt: skip
+
+SAVE_FLAGS = (Flag("path", ("-o", "--out"), "the file", "FILE"),)
+
 HEAD_FLAGS = (
     Flag("rows", ("-n", "--rows"), "how many rows, 10 if not said", "N", _rows),
 )
@@ -297,6 +304,14 @@ COMMANDS: Mapping[str, Command] = {
         Command("speed", "play what follows of a run at another speed",
                 "NAME N|max", "the name of one run, and a speed above 0, or max", 2, 2,
                 runs=True),
+        Command("show", "show a run again, or a saved trace: a panel that goes back "
+                "over its micro-batches",
+                "NAME|FILE.parquet [--view VIEW] [--rows N]",
+                "the name of one run, or the file of a trace", 1, 1, runs=True,
+                flags=SHOW_FLAGS),
+        Command("save", "save a run as a trace, or as a page for a browser",
+                "NAME -o FILE.parquet|FILE.html", "the name of one run, and -o with "
+                "the file", 1, 1, runs=True, flags=SAVE_FLAGS, needs=("path",)),
         Command("promote", "make a job of a run: a folder to review and to run",
                 "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state] "
                 "[--overwrite]",

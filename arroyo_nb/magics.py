@@ -427,6 +427,19 @@ class ArroyoMagics(Magics):
         line = self._lines.get(name, CellLine())
         self._showing(line, name, partial(self.session.resume, name))
 
+    def _do_show(self, name: str, **options: Any) -> None:
+        from arroyo_nb.trace_commands import show
+        from arroyo_nb.views.notebook import NotebookStage, is_interactive
+
+        if looked_at := is_interactive(self._shell):
+            self._stage = self._stage or NotebookStage(self._shell)
+        show(self.session, name, self._stage if looked_at else None, **options)
+
+    def _do_save(self, name: str, path: str) -> None:
+        from arroyo_nb.trace_commands import save
+
+        save(self.session, name, path, _say)
+
     def _do_promote(self, name: str, **options: Any) -> None:
         from arroyo_nb.views.notebook import publish
         from arroyo_nb.views.promoted import Found, promoted

@@ -32,6 +32,7 @@ from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
 from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
+from arroyo_nb.run.stepping import Stepping, condition
 from arroyo_nb.run.stopping import StopMode, stop_mode
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ class Run(BackgroundTask):
         self._life = Lifecycle(max(lived_s, default=0.0))
         self._input = InputRate(self.outputs[0].observation, self.sources)
         self._execution = Execution(prepared, engine, place, self._life, self._input)
+        self._stepping = Stepping(self._playback.step)
+        self._execution.on_progress(self._stepping.go_on)
 
     def __enter__(self) -> Run:
         return self
@@ -212,12 +215,14 @@ class Run(BackgroundTask):
         RunProblem
             When Spark itself reads topics and writes the table, as in real-time mode.
         """
+        self._stepping.end()
         self._playback.pause()
 
     def resume(self, speed: float | str | None = None) -> None:
         """Go on after :meth:`pause`, perhaps at another speed."""
         if speed is not None:
             self.set_speed(speed)
+        self._stepping.end()
         self._playback.resume()
 
     @property
@@ -243,19 +248,30 @@ class Run(BackgroundTask):
         self._playback.set_speed(speed)
         self.options = replace(self.options, speed=speed)
 
-    def step(self) -> None:
+    def step(self, batches: int = 1, *, until: str | datetime | None = None) -> Run:
         """Read one chunk of each tape, or one micro-batch of topics; then pause.
 
         At a speed a chunk is what is due in one tick. Else it is what the source gives
         at once: of a file 128 KiB at first, so all of a small one. The first one after
         a pause may be several that were merged before.
 
+        Parameters
+        ----------
+        batches
+            How many micro-batches to go.
+        until
+            Go on instead to the next late row (``"late"``), to the next window that
+            closes (``"window"``), or until the watermark has reached a time, UTC.
+
         Raises
         ------
         RunProblem
-            As of :meth:`pause`.
+            As of :meth:`pause`, or when there is nothing like that to step to.
         """
-        self._playback.step()
+        self._playback.require_pausable()
+        reached = condition(self.outputs[0].observation, batches, until)
+        self._stepping.begin(reached)
+        return self
 
     def table(self, output: int = 0) -> pa.Table:
         """The result rows of an output, oldest first, as an Arrow table.

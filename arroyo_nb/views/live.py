@@ -19,13 +19,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock, RLock, Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
 from arroyo_nb.run.observe.snapshot import Selection, Snapshot
 from arroyo_nb.views import static_html
 from arroyo_nb.views.outputs import chosen_output, other_outputs
-from arroyo_nb.views.panel import MOST_ROWS, body
+from arroyo_nb.views.panel import MOST_ROWS, STEPS, body
 from arroyo_nb.views.player import MomentSource, Player
 from arroyo_nb.views.sections import needs_plan
 from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
@@ -70,6 +70,14 @@ class Showable(Protocol):
     def explain(self) -> str:
         """The text of its plan."""
 
+    def moments(self, output: int = ...) -> MomentSource:
+        """The recorded micro-batches of an output."""
+
+
+@runtime_checkable
+class Controllable(Protocol):
+    """A run whose panel has buttons; a trace that was loaded has none."""
+
     def stop(self, note: str = ...) -> Any:
         """End it; returns at once."""
 
@@ -79,11 +87,8 @@ class Showable(Protocol):
     def resume(self) -> None:
         """Let it go on."""
 
-    def step(self) -> Any:
-        """One more chunk."""
-
-    def moments(self, output: int = ...) -> MomentSource:
-        """The recorded micro-batches of an output."""
+    def step(self, *, until: str | None = ...) -> Any:
+        """One more chunk, or as many as it takes."""
 
 
 class Slot(Protocol):
@@ -261,9 +266,9 @@ class Panel:
     def _pressed(self, name: str) -> None:
         """A message of the page, on whatever thread it comes."""
         self._seen_s = time.monotonic()
-        if (act := ACTS.get(name)) is not None:
-            act(self._run)
-        elif name.startswith(MESSAGE):
+        if self._acts(name):
+            return
+        if name.startswith(MESSAGE):
             self._choose(name)
         elif (output := chosen_output(name, self._outputs)) is not None:
             with self._lock:
@@ -277,6 +282,18 @@ class Panel:
                 moved = self._player.press(name)
             if moved:
                 self.refresh()
+
+    def _acts(self, name: str) -> bool:
+        """Whether a button of the run was pressed."""
+        word, _, until = name.partition(" ")
+        steps = word == "step" and until in STEPS
+        if not isinstance(self._run, Controllable) or not (name in ACTS or steps):
+            return False
+        if steps:
+            self._run.step(until=until)
+        else:
+            ACTS[name](self._run)
+        return True
 
     def _choose(self, message: str) -> None:
         """Show the view of a tab."""
@@ -315,7 +332,7 @@ def _moments_of(run: Showable, output: int) -> MomentSource:
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}
 
-ACTS: Mapping[str, Callable[[Showable], Any]] = {
+ACTS: Mapping[str, Callable[[Controllable], Any]] = {
     "stop": lambda run: run.stop("stopped with its Stop button"),
     "pause": lambda run: run.pause(),
     "resume": lambda run: run.resume(),

@@ -43,6 +43,9 @@ MOST_CELLS = 2_000
 """Cells of the table: what a frame of every quarter of a second can afford."""
 
 MOST_ROWS = 20
+STEPS = {"late": "the next late row", "window": "the next window closes"}
+"""What a run with windows can be stepped to."""
+
 NOTE_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 6_000, 40_000
 
 
@@ -161,7 +164,19 @@ def _keys(snapshot: Snapshot) -> str:
         f'<button type="button" data-do="{do}" title="{title}">{text}</button>'
         for do, text, title in keys
     )
+    if snapshot.can_pause and snapshot.windowed:
+        made += _steps()
     return f'<span class="keys">{made}</span>'
+
+
+def _steps() -> str:
+    options = "".join(
+        f'<option value="{u}">{text}</option>' for u, text in STEPS.items()
+    )
+    return (
+        '<select data-do="step" data-once aria-label="Step until">'
+        f'<option value="" selected>Step until…</option>{options}</select>'
+    )
 
 
 def _numbers(snapshot: Snapshot) -> list[str]:

@@ -160,7 +160,10 @@ def _why(snapshot: Snapshot) -> str:
         said = f"{state}: {said}" if said else state
     if not snapshot.state.ended:
         said = f"taken after {snapshot.elapsed_s:.0f} s while it was running"
-    parts = (at, said, "run the cell again for the live view")
+    again = "run the cell again for the live view"
+    if snapshot.moment is not None and snapshot.state.ended:
+        again += f", or go back in time: %arroyo show {snapshot.name}"
+    parts = (at, said, again)
     return plain("; ".join(parts), NOTE_CHARS + 120)
 
 

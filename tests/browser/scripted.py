@@ -268,8 +268,8 @@ class ScriptedRun:
         self.calls.append("resume")
         self._since, self._paused = time.monotonic(), False
 
-    def step(self) -> None:
-        self._hold("step")
+    def step(self, *, until: str | None = None) -> None:
+        self._hold("step" if until is None else f"step {until}")
         self._at += 1
         self._paused = True
 

@@ -8,6 +8,7 @@ import zlib
 from base64 import b64decode
 from collections import Counter
 from dataclasses import fields
+from datetime import datetime
 from random import Random
 
 import pyarrow as pa
@@ -214,3 +215,35 @@ def test_a_page_has_every_moment(session, tmp_path):
     for batch, _, html in frames[:-1]:
         assert f'value="{batch}"' in html
         assert 'data-do="stop"' not in html
+
+
+def stepped(session, **chosen):
+    """A run that has made the steps, and waits."""
+    session.rows("r", some_rows(7), watermark="1s")
+    run = session.run(WINDOWED.format(window=WINDOWS["tumble"]), step=True)
+    run.step(**chosen)
+    return run
+
+
+def test_a_run_is_stepped_until_something_happens(session, eventually):
+    run = stepped(session, until="late")
+    seen = run.outputs[0].observation
+    eventually(lambda: seen.late_rows > 0)
+    *before, last = (t.late_rows for t in seen.totals.since(0))
+    assert not any(before), "no later batch is read"
+    assert last
+    closed = len(run.table())
+    run.step(until="window")
+    eventually(lambda: len(run.table()) > closed)
+    run.step(until="2024-01-01 00:01:00")
+    eventually(lambda: run.snapshot().watermark >= datetime(2024, 1, 1, 0, 1))
+    batch = run.snapshot().batch_id
+    assert seen.totals.first_with(datetime(2024, 1, 1, 0, 1)).batch_id == batch
+    run.step(2)
+    eventually(lambda: run.snapshot().batch_id >= batch + 2)
+    assert run.snapshot().paused
+    with pytest.raises(RunProblem, match="cannot be stepped to 'lat'") as problem:
+        run.step(until="lat")
+    assert "did you mean 'late'" in problem.value.hint
+    run.stop()
+    assert run.wait(30)

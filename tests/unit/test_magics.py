@@ -56,11 +56,20 @@ class FakeRun:
     def running_s(self) -> float:
         return 0.0 if self.state is RunState.STARTING else self.states[0].elapsed_s
 
+    def moments(self) -> Any:
+        return SimpleNamespace(times=())
+
+    def pause(self) -> None:
+        self.notes.append("paused")
+
+    def resume(self) -> None:
+        self.notes.append("resumed")
+
+    def step(self, *, until: str | None = None) -> None:
+        self.notes.append(f"stepped {until or ''}".strip())
+
     def snapshot(self, rows: int = 20) -> Snapshot:
         return replace(self.states[0], name=self.name)
-
-    def moments(self, output: int = 0) -> Any:
-        return SimpleNamespace(times=())  # nothing is recorded
 
     def wait(self, timeout: float | None = None) -> bool:
         self.on_wait()
@@ -595,9 +604,17 @@ class FakeStage:
         return self.screens[-1]
 
 
+def test_a_panel_steps_until_what_its_page_asks_for() -> None:
+    stage, run = FakeStage(), FakeRun("flights", RUNNING)
+    live.Panel(run, stage)
+    for name in ("step", "step late", "step window", "step x", "step ", "late"):
+        stage.screens[0].pressed(name)
+    assert run.notes == ["stepped", "stepped late", "stepped window"]
+
+
 def test_panel_leaves_a_plain_snapshot_when_its_run_ends() -> None:
     stage, run = FakeStage(), FakeRun("q", RUNNING)
-    panel = live.Panel(run, stage)  # type: ignore[arg-type]
+    panel = live.Panel(run, stage)
     assert panel.refresh()
     assert panel.refresh()
     assert len(stage.screens[0].frames) == 1  # nothing has changed: nothing is sent
@@ -618,7 +635,7 @@ def test_panel_shows_the_side_of_the_result_that_is_wished_at_once() -> None:
         RUNNING, updating=True, columns=("n",), rows=((2,),), changes=(changed,)
     )
     stage = FakeStage()
-    panel = live.Panel(FakeRun("q", of_changes), stage)  # type: ignore[arg-type]
+    panel = live.Panel(FakeRun("q", of_changes), stage)
     (screen,) = stage.screens
     assert "<s>1</s> 2" not in screen.frames[-1]
     screen.pressed("view changelog")
@@ -648,7 +665,7 @@ def test_panel_shows_the_view_of_the_tab_that_was_pressed() -> None:
 
 def test_panel_sends_nothing_to_a_page_that_is_closed() -> None:
     stage, run = FakeStage(), FakeRun("q", RUNNING)
-    panel = live.Panel(run, stage)  # type: ignore[arg-type]
+    panel = live.Panel(run, stage)
     screen = stage.screens[0]
     panel._seen_s -= live.UNSEEN_S + 1
     run.states = [replace(RUNNING, rows_in=5)]
@@ -720,7 +737,7 @@ def test_a_panel_outlives_frames_that_fail_but_not_for_ever(
 
     monkeypatch.setattr(live, "FRAME_S", 0.001)
     refresher, stage, run = live.Refresher(), FakeStage(), Brittle("q", FINISHED)
-    panel = live.Panel(run, stage)  # type: ignore[arg-type]
+    panel = live.Panel(run, stage)
     run.failures = failures
     refresher.add(panel)
     eventually(lambda: refresher._thread is None)

@@ -15,12 +15,19 @@ from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.plan_steps import plan_steps
-from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress, naive
+from arroyo_nb.run.observe.snapshot import (
+    Moment,
+    RunState,
+    Snapshot,
+    SourceProgress,
+    naive,
+)
 from arroyo_nb.run.results.preview_state import ShownRows
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
+    from arroyo_nb.run.observe.batch_log import BatchLog
     from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.run import Run
 
@@ -111,6 +118,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
             sources=_source_rates(run, sources),
             rows_out=output_rows,
         ),
+        moment=_newest_moment(seen.totals),
     )
 
 
@@ -146,6 +154,14 @@ def _source_rates(
         for source in streams
         if names[source.name] == 1
     }
+
+
+def _newest_moment(totals: BatchLog) -> Moment | None:
+    """The newest batch among those that can be shown."""
+    if not totals:
+        return None
+    last = totals[-1].batch_id
+    return Moment(last, totals[0].batch_id, last)
 
 
 def window_text(window: nodes.Window | None) -> str:

@@ -19,11 +19,7 @@ from arroyo_nb.functions.types import is_number
 from arroyo_nb.run.observe.snapshot import Change, KeyHistory
 from arroyo_nb.run.results.key_histories import KeyHistories
 from arroyo_nb.run.results.preview import Preview, PreviewOptions
-from arroyo_nb.run.results.preview_state import (
-    PreviewState,
-    batches_that_hold,
-    last_rows,
-)
+from arroyo_nb.run.results.preview_state import SHOWN_ROWS, PreviewState, last_rows
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema, nullable
 
 if TYPE_CHECKING:
@@ -229,6 +225,23 @@ class ChangesPreview(Preview):
             )
         return self._rows_of(relation)
 
+    def _newest_until(
+        self, batch_id: int
+    ) -> tuple[int, tuple[tuple[int, pa.Table], ...]]:
+        store = self._readable
+        if store is None:
+            return super()._newest_until(batch_id)
+        frames = [f for f in store.frames() if f.batch_id <= batch_id]
+        # Only what is shown is put together: most of the changes are older.
+        newest: list[tuple[int, pa.Table]] = []
+        missing = SHOWN_ROWS
+        for frame in reversed(frames):
+            newest.insert(0, (frame.batch_id, self._with_ids(frame.rows)))
+            missing -= frame.count
+            if missing <= 0:
+                break
+        return sum(f.count for f in frames), tuple(newest)
+
     def _relation_at(self, batch_id: int) -> _ChangedRows | None:
         if self._store is None:
             return self._relation if batch_id >= self._batch_id else None
@@ -238,14 +251,13 @@ class ChangesPreview(Preview):
     def state_at(self, batch_id: int, total_rows: int) -> PreviewState:
         """What a picture showed of it after an earlier micro-batch, as far as its
         changes are kept."""
-        frames = [(b, rows) for b, rows in self._shown_frames() if b <= batch_id]
-        kept = sum(rows.num_rows for _, rows in frames)
+        kept, newest = self._newest_until(batch_id)
         relation = self._relation_at(batch_id)
         count = None if relation is None else relation.count
         if relation is None or relation.is_too_large:
             relation = self._unknown
         return _ChangesState(
-            batches_that_hold(frames),
+            newest,
             total_rows,
             min(kept, total_rows),
             count,

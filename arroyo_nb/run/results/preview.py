@@ -309,17 +309,23 @@ class Preview(CollectingWriter):
         total_rows
             How many rows had come with it.
         """
-        frames = [(b, rows) for b, rows in self._shown_frames() if b <= batch_id]
-        kept = sum(rows.num_rows for _, rows in frames)
+        kept, newest = self._newest_until(batch_id)
         first = self.table_at(batch_id).slice(0, SHOWN_ROWS) if self.order else None
         return PreviewState(
-            batches_that_hold(frames),
+            newest,
             total_rows,
             min(kept, total_rows),
             total_rows,
             "" if kept >= total_rows else self.cut_text,
             first,
         )
+
+    def _newest_until(
+        self, batch_id: int
+    ) -> tuple[int, tuple[tuple[int, pa.Table], ...]]:
+        """How many rows up to a batch are kept, and the newest of them."""
+        frames = [(b, rows) for b, rows in self._shown_frames() if b <= batch_id]
+        return sum(rows.num_rows for _, rows in frames), batches_that_hold(frames)
 
     def _shown_frames(self) -> Iterator[tuple[int, pa.Table]]:
         """As :meth:`_frames`, with what a picture needs beside the rows."""

@@ -193,7 +193,9 @@ function render({ model, el }) {
     slid = target.value;
   });
   root.addEventListener("change", ({ target }) => {
-    if (target.nodeName === "SELECT") send(`${target.dataset.do} ${target.value}`);
+    if (target.nodeName !== "SELECT" || !target.value) return;
+    send(`${target.dataset.do} ${target.value}`);
+    if ("once" in target.dataset) target.selectedIndex = 0;
   });
   const press = (...commands) => {
     const key = commands.map((c) => panel.querySelector(`button[data-do="${c}"]`)).find(Boolean);
