@@ -30,6 +30,12 @@ MOST_DIGITS = 20
 
 WORD = "select"
 
+UNSELECT = (
+    f'<button type="button" data-do="{WORD} none" title="Key: Esc" '
+    'aria-label="Show everything again">× show all</button>'
+)
+"""The button that takes a selection away."""
+
 _PICKS = re.compile(
     rf' role="button" tabindex="0" data-do="{WORD} [^"]*"( aria-pressed="\w+")?'
 )
@@ -251,11 +257,7 @@ def bar_of_selection(snapshot: Snapshot, *, keys: bool) -> str:
     said = in_words(snapshot)
     if not said:
         return ""
-    button = (
-        f'<button type="button" data-do="{WORD} none" title="Key: Esc" '
-        'aria-label="Show everything again">× show all</button>'
-    )
     return (
         f'<p class="note chosen" data-key="chosen">{escaped(said, 300)} '
-        f"{button if keys else ''}</p>"
+        f"{UNSELECT if keys else ''}</p>"
     )

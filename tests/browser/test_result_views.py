@@ -82,7 +82,7 @@ def test_a_click_on_a_window_dims_the_others(lab: Lab, tab: Tab) -> None:
 
 def test_outputs_are_tabs_with_keys(lab: Lab, tab: Tab) -> None:
     show(lab, tab, "outputs.ipynb", picture="both")
-    tabs = tab.page.get_by_role("tab")
+    tabs = tab.page.locator(f"{LIVE} [role=tab]")
     assert tabs.all_inner_texts() == ["by_hour", "by_carrier"]
     tabs.nth(1).click()
     tab.page.wait_for_selector(f"{LIVE} tr[data-key^=r101-]")

@@ -68,9 +68,6 @@ class FakeRun:
     def snapshot(self, rows: int = 20) -> Snapshot:
         return replace(self.states[0], name=self.name)
 
-    def moments(self, output: int = 0) -> Any:
-        return SimpleNamespace(times=())  # nothing is recorded
-
     def wait(self, timeout: float | None = None) -> bool:
         self.on_wait()
         if len(self.states) > 1:

@@ -106,7 +106,6 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         late_exact=all(t.late_exact for o in all_seen for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
         paused=run.sources.paused,
-        moment=_newest_moment(seen.totals),
         speed=0.0 if isinstance(run.speed, str) else float(run.speed),
         output=output,
         outputs=output_names(run),
@@ -119,15 +118,8 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
             sources=_source_rates(run, sources),
             rows_out=output_rows,
         ),
+        moment=_newest_moment(seen.totals),
     )
-
-
-def _newest_moment(totals: BatchLog) -> Moment | None:
-    """The newest batch among those that can be shown."""
-    if not totals:
-        return None
-    last = totals[-1].batch_id
-    return Moment(last, totals[0].batch_id, last)
 
 
 def output_names(run: Run) -> tuple[str, ...]:
@@ -162,6 +154,14 @@ def _source_rates(
         for source in streams
         if names[source.name] == 1
     }
+
+
+def _newest_moment(totals: BatchLog) -> Moment | None:
+    """The newest batch among those that can be shown."""
+    if not totals:
+        return None
+    last = totals[-1].batch_id
+    return Moment(last, totals[0].batch_id, last)
 
 
 def window_text(window: nodes.Window | None) -> str:

@@ -19,12 +19,7 @@ from arroyo_nb.functions.types import is_number
 from arroyo_nb.run.observe.snapshot import Change, KeyHistory
 from arroyo_nb.run.results.key_histories import KeyHistories
 from arroyo_nb.run.results.preview import Preview, PreviewOptions
-from arroyo_nb.run.results.preview_state import (
-    SHOWN_ROWS,
-    PreviewState,
-    batches_that_hold,
-    last_rows,
-)
+from arroyo_nb.run.results.preview_state import SHOWN_ROWS, PreviewState, last_rows
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema, nullable
 
 if TYPE_CHECKING:
@@ -235,8 +230,7 @@ class ChangesPreview(Preview):
     ) -> tuple[int, tuple[tuple[int, pa.Table], ...]]:
         store = self._readable
         if store is None:
-            known = [(b, rows) for b, rows in self._kept() if b <= batch_id]
-            return sum(len(rows) for _, rows in known), batches_that_hold(known)
+            return super()._newest_until(batch_id)
         frames = [f for f in store.frames() if f.batch_id <= batch_id]
         # Only what is shown is put together: most of the changes are older.
         newest: list[tuple[int, pa.Table]] = []

@@ -324,8 +324,12 @@ class Preview(CollectingWriter):
         self, batch_id: int
     ) -> tuple[int, tuple[tuple[int, pa.Table], ...]]:
         """How many rows up to a batch are kept, and the newest of them."""
-        frames = [(b, rows) for b, rows in self._frames() if b <= batch_id]
+        frames = [(b, rows) for b, rows in self._shown_frames() if b <= batch_id]
         return sum(rows.num_rows for _, rows in frames), batches_that_hold(frames)
+
+    def _shown_frames(self) -> Iterator[tuple[int, pa.Table]]:
+        """As :meth:`_frames`, with what a picture needs beside the rows."""
+        return self._frames()
 
     def _until(self, batch_id: int) -> Iterator[pa.Table]:
         return (rows for number, rows in self._frames() if number <= batch_id)

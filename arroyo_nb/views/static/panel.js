@@ -16,6 +16,7 @@ const KEYS = {
   PageDown: { send: "forward 10" },
   Home: { send: "first" },
   End: { send: "newest" },
+  Escape: { commands: ["select none"] },
 };
 
 const ENDED = ["■", "ended with its kernel",
@@ -179,10 +180,6 @@ function render({ model, el }) {
       const to = tabs.at(TAB_KEYS[event.key](tabs.indexOf(tab), tabs.length));
       to.focus();
       to.click();
-    } else if (event.key === "Escape") {
-      const none = panel.querySelector(`[data-do="select none"]`) ?? panel.querySelector(".step[aria-pressed=true]");
-      if (!none) return;
-      send("select none");
     } else return;
     event.preventDefault();
     event.stopPropagation();  // in command mode the notebook has keys of its own

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pyarrow as pa
+from scenes import TUMBLE
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.views import listing
 
 
@@ -61,3 +64,20 @@ def test_an_arrow_table_is_a_page_of_its_first_rows() -> None:
     assert nothing == "<p>0 rows; columns: &lt;b&gt;, late_by</p>"
     wide = pa.table({f"a_long_name_{n}": [n] for n in range(50)})
     assert "10 more columns not shown" in listing.arrow_page(wide)
+
+
+def test_runs_say_where_they_are_and_how_to_stop_them() -> None:
+    ended = replace(TUMBLE, name="over", state=RunState.STOPPED)
+    spaced = replace(TUMBLE, name="a run; rm -rf", paused=True)
+    made = listing.runs(
+        [ended, TUMBLE, spaced], [("broker", "running")], {"departures_by_hour": 7}
+    )
+    head, first, second, third, last = made["text/plain"].splitlines()
+    assert head.split()[:4] == ["run", "cell", "state", "age"]
+    assert first.startswith("departures_by_hour  [7]   ● running")
+    assert first.endswith("1 h 9 min  %arroyo stop departures_by_hour")
+    assert "‖ paused" in second
+    assert second.endswith("%arroyo stop 'a run; rm -rf'")
+    assert third.startswith("over")
+    assert "%arroyo stop" not in third
+    assert last.split() == ["broker", "running"]

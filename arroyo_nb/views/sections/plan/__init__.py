@@ -12,9 +12,13 @@ from arroyo_nb.views.sections.plan.graph import (
     plan_graph,
     step_numbers,
 )
+from arroyo_nb.views.selection import UNSELECT
 
 PLAN_CHARS = 40_000
 NOTE_CHARS = 400
+
+CHOSEN = "note chosen"
+"""Class of what is said of the operator that was clicked."""
 
 STYLE = """
 .arroyo .step[role=button] { cursor: pointer; }
@@ -39,7 +43,10 @@ class PlanView(PanelViewBase):
         drawn = plan_graph(snapshot, live=True)
         parts = [
             f'<div class="plan-graph" data-key="plan">{drawn}</div>' if drawn else "",
-            *(f'<p class="{look}">{text}</p>' for look, text in _said(snapshot)),
+            *(
+                f'<p class="{look}">{text}{UNSELECT * (look == CHOSEN)}</p>'
+                for look, text in _said(snapshot)
+            ),
             f'<pre class="plan">{lines(plan, PLAN_CHARS)}</pre>' if plan else "",
         ]
         return "".join(parts)
@@ -69,7 +76,7 @@ def _said(snapshot: Snapshot) -> list[tuple[str, str]]:
     if not steps:
         return []
     said = [
-        ("note chosen", _of_step(step))
+        (CHOSEN, _of_step(step))
         for step in steps
         if chosen is not None and step.number == chosen.step
     ]
@@ -85,7 +92,7 @@ def _of_step(step: PlanStep) -> str:
     )
     numbers = step_numbers(step)
     rest = f" · {escaped(numbers, NOTE_CHARS)}" if numbers else ""
-    return f"<b>{escaped(step.text, NOTE_CHARS)}</b> · {where}{rest}"
+    return f"<b>{escaped(step.text, NOTE_CHARS)}</b> · {where}{rest} "
 
 
 VIEW = PlanView()
