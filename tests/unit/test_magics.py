@@ -88,6 +88,18 @@ class FakeRun:
     def explain(self) -> str:
         return f"plan of {self.name}"
 
+    def moments(self) -> FakeMoments:
+        return FakeMoments()
+
+
+class FakeMoments:
+    """A run of which no micro-batch is recorded."""
+
+    times = ()
+
+    def snapshot(self, newest: Snapshot, batch_id: int, rows: int) -> Snapshot:
+        return newest
+
 
 RUNNING = Snapshot("q", RunState.RUNNING, rows_kept=1240, elapsed_s=5.0)
 FINISHED = replace(RUNNING, state=RunState.FINISHED, note="the sources have ended")
