@@ -25,6 +25,7 @@ from arroyo_nb.run.observe import late_table as late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.input_rate import InputRate
+from arroyo_nb.run.observe.query_facts import QueryFacts, query_facts
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.engine import Engine
+    from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.observe.progress import TriggerProgress
     from arroyo_nb.run.results.preview import OnRows, Preview
 
@@ -61,6 +63,9 @@ class RunViews(Protocol):
 
     def plot(self, run: Any, **encoding: Any) -> Any:
         """A chart of the rows."""
+
+    def doctor(self, run: Any, engine: Engine) -> Report:
+        """Why it gives no rows."""
 
 
 class Run(BackgroundTask):
@@ -484,10 +489,29 @@ class Run(BackgroundTask):
         heading = ["", "what is odd in the rows so far:"] if odd else []
         return "\n".join((self.plan.explain(), *heading, *odd))
 
+    def doctor(self) -> Report:
+        """Why no row comes out, and what is odd where rows do: the nearest cause first,
+        each with the one thing to do. Reads rows again to count what each condition
+        keeps; waits for Spark, for some seconds.
+
+        Raises
+        ------
+        RunProblem
+            When it is not a run of a session.
+        """
+        if self._views is None:
+            raise RunProblem("only a run of a session can be examined")
+        return self._views.doctor(self, self._engine)
+
     @cached_property
     def hints(self) -> tuple[str, ...]:
         """What the author of the script has probably overlooked."""
         return tuple(self.plan.hints)
+
+    @cached_property
+    def facts(self) -> QueryFacts:
+        """What the query of its first output is made of."""
+        return query_facts(self.outputs[0].sink, self.plan.source)
 
     def snapshot(self, rows: int = 20) -> Snapshot:
         """One picture of it for a view; cheap, and never touches Spark.

@@ -10,6 +10,10 @@ from arroyo_nb.views import chart, static_html
 if TYPE_CHECKING:
     import altair as alt
 
+    from arroyo_nb.engine import Engine
+    from arroyo_nb.run.observe.findings import Report
+    from arroyo_nb.run.run import Run
+
 
 class ResultViews:
     """What a run shows of itself (:class:`arroyo_nb.run.run.RunViews`)."""
@@ -25,3 +29,9 @@ class ResultViews:
     def plot(self, run: chart.Tabular, **encoding: Any) -> alt.Chart:
         """See :func:`arroyo_nb.views.chart.plot`."""
         return chart.plot(run, **encoding)
+
+    def doctor(self, run: Run, engine: Engine) -> Report:
+        """See :func:`arroyo_nb.doctor.examine.examine`."""
+        from arroyo_nb.doctor.examine import examine
+
+        return examine(run, engine)

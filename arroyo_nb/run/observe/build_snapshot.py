@@ -3,6 +3,7 @@ Spark."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -11,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress, naive
+from arroyo_nb.run.observe.snapshot import (
+    OutputProgress,
+    RunState,
+    Snapshot,
+    SourceProgress,
+    naive,
+)
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
@@ -47,9 +54,7 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         error=str(run.error) if run.error else None,
         elapsed_s=run.elapsed_s,
         rows_in=run.rows_in,
-        rows_out=sum(
-            o.shown.total_rows if o.shown else o.written_rows for o in all_seen
-        ),
+        rows_out=sum(seen.rows_out for seen in all_seen),
         rows_per_s=run.rows_per_s,
         late_rows=sum(o.late_rows for o in all_seen),
         batch_id=newest.batch_id if newest else None,
@@ -84,6 +89,12 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         late_exact=all(t.late_exact for o in all_seen for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
         paused=run.sources.paused,
+        stepping=run.options.step,
+        silent_s=seen.silent_s(time.monotonic()),
+        facts=run.facts,
+        outputs=tuple(
+            OutputProgress(o.sink.name, o.observation.rows_out) for o in run.outputs
+        ),
     )
 
 

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
+from arroyo_nb.run.observe.query_facts import NO_FACTS, QueryFacts
+
 LAST_YEAR = 9990
 """A watermark from this year on is the end of a bounded stream, not a time."""
 
@@ -89,7 +91,8 @@ class SourceProgress:
     read. ``rows`` and ``max_event_time`` are of what the output has read.
     ``older_records`` is what to write to read a topic's records of before the run,
     where it does not. ``unread`` says of a tape that it has rows which the output has
-    not read yet.
+    not read yet. ``due_s`` is in how many seconds the next rows of one that is played
+    at a speed are due; 0: they are, or nobody knows.
     """
 
     name: str
@@ -113,6 +116,7 @@ class SourceProgress:
     lost_messages: int = 0
     older_records: str = ""
     unread: bool = False
+    due_s: float = 0.0
 
     @property
     def waiting(self) -> bool:
@@ -143,6 +147,15 @@ class Change:
     batch_id: int
     before: tuple[Any, ...] | None
     after: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True)
+class OutputProgress:
+    """One output of a run: the table of its INSERT or what it is called without one,
+    and how many rows (of an updating one: changes) it has given."""
+
+    name: str
+    rows_out: int
 
 
 @dataclass(frozen=True)
@@ -180,8 +193,10 @@ class Snapshot:
     Of a run with several outputs it is the first one's picture, with the counts of all;
     ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
     where their rows are only previewed. Where rows came and none came out, ``hints``
-    says what the author of the script has probably overlooked. ``handle`` is what its
-    user writes for the run, as in ``by_hour.table()``.
+    says what the author of the script has probably overlooked, and ``silent_s`` for how
+    many seconds that has been so. ``handle`` is what its user writes for the run, as in
+    ``by_hour.table()``. ``facts`` says what the query is made of, ``outputs`` what each
+    output has given, ``stepping`` that the run was started step by step.
     """
 
     name: str
@@ -226,6 +241,10 @@ class Snapshot:
     late_exact: bool = True
     can_pause: bool = False
     paused: bool = False
+    stepping: bool = False
+    silent_s: float = 0.0
+    facts: QueryFacts = NO_FACTS
+    outputs: tuple[OutputProgress, ...] = ()
 
 
 def before_end(instant: datetime | None) -> datetime | None:
