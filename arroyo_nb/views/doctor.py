@@ -29,20 +29,22 @@ def _came(found: Report) -> str:
     return f"{count(found.rows_in, 'row')} in, {count(found.rows_out, 'row')} out"
 
 
-def _items(findings: tuple[Finding, ...]) -> str:
+def _items(findings: tuple[Finding, ...], first: int = 1) -> str:
     items = "".join(
         f"<li>{escaped(f.message, MESSAGE_CHARS)}"
         f"<br><b>{escaped(f.hint, HINT_CHARS)}</b></li>"
         for f in findings
     )
-    return f"<ol>{items}</ol>" if items else ""
+    start = f' start="{first}"' if first > 1 else ""
+    return f"<ol{start}>{items}</ol>" if items else ""
 
 
 def unasked(snapshot: Snapshot, *, beside_table: bool) -> str:
     """The same for a run that has had input and no output for a while, as HTML; empty
     else. A table beside it says the first one itself."""
     found = silent_findings(snapshot)[beside_table:]
-    return f'<div class="doctor" data-key="doctor">{_items(found)}</div>' * bool(found)
+    items = _items(found, 1 + beside_table)
+    return f'<div class="doctor" data-key="doctor">{items}</div>' * bool(found)
 
 
 def unasked_text(snapshot: Snapshot) -> list[str]:

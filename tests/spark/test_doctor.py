@@ -340,3 +340,14 @@ def test_a_cell_nobody_looks_at_asks_the_doctor(engine):
         assert "<li>the condition user = &#x27;Ann&#x27;" in found["text/html"]
         assert found == shown("%arroyo doctor few")
         unload(shell)
+
+
+def test_rows_that_went_to_a_table_are_not_kept(tables):
+    sql = """CREATE TABLE out (n BIGINT) WITH (connector = 'blackhole');
+    INSERT INTO out SELECT n FROM clicks"""
+    found = tables.run(sql, wait=True).doctor()
+    assert found.answer.code == "not-kept", str(found)
+    assert "3 rows went to 'out', and none are kept" in found.answer.message
+    previewed = tables.run("INSERT INTO out SELECT n FROM clicks", sinks=False)
+    previewed.wait(60)
+    assert [f.code for f in previewed.doctor().findings] == ["not-written"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from arroyo_nb.doctor.examination import Examination, is_of_time
@@ -151,13 +152,22 @@ def odd_column(exam: Examination) -> Finding | None:
 def _noted(exam: Examination) -> Finding | None:
     for source in exam.snapshot.sources:
         for note in source.notes:
-            return Finding(
-                "column",
-                f"'{source.name}': {note}",
-                "correct the column in CREATE TABLE: its name must be the one that "
-                "the records have, in the same case",
-            )
+            message, hint = _advised(note)
+            return Finding("column", f"'{source.name}': {message}", hint)
     return None
+
+
+def _advised(note: str) -> tuple[str, str]:
+    """A note on the rows of a source (:mod:`arroyo_nb.run.sources.fit_notes`), and what
+    to do."""
+    message, asks, advice = note.partition("? ")
+    if asks:  # in which unit the times are
+        return f"{message}?", advice
+    if meant := re.search(r"did you mean '(.+)'\?$", note):
+        return note, f"write {meant[1]} in CREATE TABLE, in the same case"
+    if "the schema of the table" in note:
+        return note, "declare the schema that these records were written with"
+    return note, "write the column in CREATE TABLE as the records have it"
 
 
 def some_bad(exam: Examination) -> Finding | None:

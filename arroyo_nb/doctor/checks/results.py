@@ -108,6 +108,8 @@ def on_the_way(exam: Examination) -> Finding | None:
         return None
     if s.facts.drops_rows or s.facts.limit == 0 or (s.windowed and not exam.closed):
         return None
+    if exam.probed.filters or exam.probed.matches or exam.probed.lists:
+        return None
     return Finding(
         "on-the-way",
         f"{rows(s.rows_in)} came in, and their micro-batch is not over",

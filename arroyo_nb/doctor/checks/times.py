@@ -177,6 +177,8 @@ def delay_beyond_data(exam: Examination) -> Finding | None:
     end, span = exam.first_end, exam.span
     if not _waits(exam) or end is None or span is None or exam.at_end:
         return None
+    if held_back(exam) is not None:
+        return None
     long = next((s for s in exam.streams if s.delay and s.delay > span), None)
     if long is None or long.delay is None or exam.watermark is None:
         return None
@@ -201,6 +203,8 @@ def short_of_end(exam: Examination) -> Finding | None:
     mark, end = exam.watermark, exam.first_end
     if not _waits(exam) or end is None or mark is None or mark >= end:
         return None
+    if held_back(exam) is not None:
+        return None  # that says more
     what = "session" if exam.snapshot.sessions else "window"
     return Finding(
         "watermark-short",
@@ -214,12 +218,18 @@ def _what_moves_it(exam: Examination, end: datetime) -> str:
     needed = [
         f"of {instant(end + s.delay)} or later in '{s.name}'"
         for s in exam.streams
-        if s.delay is not None and not s.ended
+        if s.delay is not None and not s.ended and not _is_there(exam, s, end)
     ]
     if not needed:
         return "it moves when newer events come"
     one = "an event " + " and one ".join(needed)
     return f"{one} {'moves' if len(needed) == 1 else 'move'} it there"
+
+
+def _is_there(exam: Examination, source: SourceProgress, end: datetime) -> bool:
+    """Whether this source alone would have moved the watermark to the window's end."""
+    mark = exam.mark(source)
+    return mark is not None and mark >= end
 
 
 def ended_with_windows(exam: Examination) -> Finding | None:

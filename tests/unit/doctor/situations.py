@@ -297,7 +297,7 @@ SITUATIONS = (
         "a misspelt column",
         "column",
         "'clicks': no record of 1,815 had 'usr'; did you mean 'user'?",
-        "correct the column in CREATE TABLE",
+        "write user in CREATE TABLE, in the same case",
         replace(
             PLAIN,
             sources=(
@@ -308,6 +308,24 @@ SITUATIONS = (
             ),
         ),
         probed(filters=(FilterCount(1815, 0, (NONE_PASSED,)),)),
+    ),
+    Situation(
+        "times in another unit",
+        "column",
+        "'clicks': all times of 'ts' lie in January 1970: milliseconds?",
+        "declare it BIGINT and write `to_timestamp_millis(ts)`",
+        replace(
+            WINDOWED,
+            sources=(
+                replace(
+                    CLICKS,
+                    notes=(
+                        "all times of 'ts' lie in January 1970: milliseconds? declare "
+                        "it BIGINT and write `to_timestamp_millis(ts)`",
+                    ),
+                ),
+            ),
+        ),
     ),
     Situation(
         "one condition keeps none",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import timedelta
 from html import unescape
@@ -230,3 +232,11 @@ def test_outputs_of_one_table_are_told_apart() -> None:
     outputs = (OutputProgress("few", 0), OutputProgress("none", 0))
     found = diagnose(Examination(replace(PLAIN, outputs=outputs)))
     assert "other-outputs" not in [finding.code for finding in found.findings]
+
+
+def test_the_doctor_loads_no_spark() -> None:
+    script = (
+        "import sys, arroyo_nb.doctor.examine, arroyo_nb.views.doctor\n"
+        "assert 'pyspark' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
