@@ -37,9 +37,10 @@ class QueryFacts:
     never_true
         Conditions that are true of no row, whatever comes.
     conditions
-        All conditions that rows must meet, those of an inner join's ON among them.
+        The first conditions that rows must meet, those of an inner join's ON among
+        them.
     joins
-        What its joins compare, a text for each.
+        What its first joins compare, a text for each.
     lookups
         The tables that its lookup joins find rows in.
     lists
@@ -62,6 +63,9 @@ class QueryFacts:
         return bool(self.conditions or self.joins or self.lookups or self.lists)
 
 
+MOST_TEXTS = 20
+"""Conditions and joins that are told: a lineage of views may have thousands."""
+
 NO_FACTS = QueryFacts()
 """Of a query of which nothing is known."""
 
@@ -82,12 +86,13 @@ def query_facts(sink: nodes.Sink, source: ScriptText) -> QueryFacts:
 
     found = list(walk(sink))
     parts = [p for n in found if isinstance(n, nodes.Filter) for p in parts_of(n)]
+    joins = [node for node in found if isinstance(node, nodes.Joining)]
     windows = (n.window for n in found if isinstance(n.window, nodes.SessionWindow))
     return QueryFacts(
         limit=sink.limit,
         never_true=tuple(condition(p, source) for p in parts if _is_never_true(p)),
-        conditions=tuple(condition(part, source) for part in parts),
-        joins=tuple(join_text(n) for n in found if isinstance(n, nodes.Joining)),
+        conditions=tuple(condition(part, source) for part in parts[:MOST_TEXTS]),
+        joins=tuple(map(join_text, joins[:MOST_TEXTS])),
         lookups=tuple(n.table.name for n in found if isinstance(n, nodes.LookupJoin)),
         lists=tuple(sql_text(n.list) for n in found if isinstance(n, nodes.Unnest)),
         gap=next((window.gap for window in windows), None),
