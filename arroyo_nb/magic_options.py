@@ -299,6 +299,8 @@ COMMANDS: Mapping[str, Command] = {
                 "VARIABLE KEY...", "a variable and the columns of its key", 2, inf),
         Command("explain", "show the plan of a run",
                 "NAME", "the name of one run", 1, 1, runs=True),
+        Command("doctor", "say why a run gives no rows; without a name the newest",
+                "[NAME]", "at most the name of one run", 0, 1, runs=True),
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("speed", "play what follows of a run at another speed",

@@ -418,6 +418,11 @@ class ArroyoMagics(Magics):
     def _do_explain(self, name: str) -> None:
         _say(self.session.get(name).explain())
 
+    def _do_doctor(self, name: str | None = None) -> None:
+        from arroyo_nb.doctor_commands import examine
+
+        examine(self.session, name)
+
     def _do_speed(self, name: str, speed: str) -> None:
         run = self.session.get(name)
         run.set_speed(speed)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan.nodes import Node
     from arroyo_nb.plan.show_statements import StatementAnswer
     from arroyo_nb.row_tables.define import RowTable
+    from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
 
@@ -296,6 +297,10 @@ class Session(TopicTasks, SessionFunctions):
             When there is none; the hint names the nearest.
         """
         return self._runs.get(name)
+
+    def doctor(self, name: str | None = None) -> Report:
+        """See :meth:`Run.doctor <arroyo_nb.run.run.Run.doctor>`; None: the newest."""
+        return (self._runs.newest if name is None else self.get(name)).doctor()
 
     def lookup(self, name: str, frame: Any, *, key: str | Sequence[str]) -> None:
         """Make the rows of a DataFrame a table that streams look rows up in.

@@ -485,7 +485,7 @@ def test_line_commands(cells: Cells) -> None:
     cells.session.catalog = Catalog().define(table("flights", Field("a", TEXT)))
     assert "flights  impulse source  a TEXT" in cells.run("%arroyo tables")
     for line, said in (
-        ("doctor delays", "unknown command '%arroyo doctor'"),
+        ("doctor a b", "%arroyo doctor takes at most the name of one run"),
         ("stpo delays", "unknown command '%arroyo stpo'\n  hint: did you mean 'stop'?"),
         (
             "SHOW TABLES",

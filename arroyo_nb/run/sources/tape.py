@@ -270,6 +270,7 @@ class TapeReader:
             ended=state.ended and chunks >= state.chunks,
             paused=state.paused,
             unread=state.chunks > chunks,
+            due_s=self._conductor.due_s,
             dropped_rows=state.dropped_rows,
             bad=tuple(map(str, state.bad[:SHOWN_BAD_ROWS])),
             is_feed=feed is not None,
