@@ -59,6 +59,12 @@ def _rows(text: str) -> int:
     return int(text)
 
 
+def _output_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("is not the number of an output, from 0 on")
+    return int(text[:6])
+
+
 def _view(text: str) -> str:
     if text not in VIEWS:
         raise ValueError(f"is not a view: {', '.join(VIEWS)}")
@@ -167,6 +173,13 @@ PEEK_FLAGS = (
 HEAD_FLAGS = (
     Flag("rows", ("-n", "--rows"), "how many rows, 10 if not said", "N", _rows),
 )
+
+WHATIF_FLAGS = (
+    Flag("delays", ("--delay",), "the delays to try, with commas", "1s,30m,2h"),
+    Flag("every", ("--every",), "how much event time a micro-batch has; as in the run "
+         "if not said", "TIME"),
+    Flag("output", ("--output",), "which output, from 0 on", "N", _output_number),
+)  # fmt: skip
 
 ROWS_FLAGS = (
     Flag("watermark", ("--watermark",), "how late rows may be, such as '10 seconds'; 1 "
@@ -297,6 +310,11 @@ COMMANDS: Mapping[str, Command] = {
         Command("speed", "play what follows of a run at another speed",
                 "NAME N|max", "the name of one run, and a speed above 0, or max", 2, 2,
                 runs=True),
+        Command("whatif", "try other watermark delays on the rows of a run",
+                "NAME [--delay 1s,30m,2h] [--every TIME] [--output N]",
+                "the name of one run", 1, 1, runs=True, flags=WHATIF_FLAGS),
+        Command("compare", "two runs side by side, what differs marked",
+                "NAME NAME", "the names of two runs", 2, 2, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
                 "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state] "
                 "[--overwrite]",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.connectors import CONNECTORS, Connector, Streaming
 from arroyo_nb.errors import RunProblem
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from arroyo_nb.state.folder import StateFolder
     from arroyo_nb.tape import BadRow
 
+MakeReader: TypeAlias = "Callable[[str, ConnectorTable], SourceReader]"
+"""Gives the reader of a table by its key and the table."""
+
 
 class Sources:
     """The sources of a run.
@@ -67,6 +70,9 @@ class Sources:
     ends_after
         None: topics never end. Else they end where they do when the run begins, which
         is over once no batch has come for so long.
+    reader
+        Gives the reader of a table, under the key that it is given; None: what its
+        connector says.
 
     Raises
     ------
@@ -83,6 +89,7 @@ class Sources:
         merge: bool,
         stepping: bool,
         ends_after: timedelta | None,
+        reader: MakeReader | None = None,
     ) -> None:
         pace = Pace(merge=merge)
         if speed != "max":
@@ -93,7 +100,7 @@ class Sources:
                 speed=float(speed),
                 tick_s=tick.total_seconds(),
             )
-        fed = tuple(_feeds(sinks, pace, ends_after))
+        fed = tuple(_feeds(sinks, pace, ends_after, reader))
         self._feeds = tuple(feed for feed, _ in fed)
         self._spans = tuple(span for _, span in fed)
         self._fit_notes = tuple(FitNotes(feed.table) for feed in self._feeds)
@@ -102,6 +109,11 @@ class Sources:
         self._lock = threading.Lock()
         self._paused = stepping
         self._steps = 0
+
+    @property
+    def readers(self) -> tuple[SourceReader, ...]:
+        """The sources, one of each table."""
+        return self._feeds
 
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether what Spark reads itself can be read; asks for seconds.
@@ -362,7 +374,10 @@ class Sources:
 
 
 def _feeds(
-    sinks: Sequence[nodes.Sink], pace: Pace, ends_after: timedelta | None
+    sinks: Sequence[nodes.Sink],
+    pace: Pace,
+    ends_after: timedelta | None,
+    reader: MakeReader | None,
 ) -> Iterator[tuple[SourceReader, Span | None]]:
     """One feed a table, and where that is used first. A view may still read the table
     that its name meant before, so two tables can have one name."""
@@ -378,6 +393,9 @@ def _feeds(
     for number, source in enumerate(first):
         word = re.sub(r"\W", "_", source.table.name, flags=re.ASCII)[:60]
         folder, has_window = f"{number}-{word}", source.table in windowed
+        if reader is not None:
+            yield reader(folder, source.table), source.span
+            continue
         with _used_at(source.span):
             feed = _feed(folder, source, pace, ends_after, windowed=has_window)
             if ends_after is not None and not feed.bounded:
