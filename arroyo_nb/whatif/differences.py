@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,21 +57,20 @@ def difference(first: pa.Table, second: pa.Table) -> Difference:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if without_structs(first).schema.names != without_structs(second).schema.names:
-        first_only = _weighed(first, 1)
-        return Difference(first_only, first.num_rows, second.num_rows)
+    names = without_structs(first).column_names
+    if names != without_structs(second).column_names:
+        return Difference(_weighed(first, 1, names), first.num_rows, second.num_rows)
+    # By number: a column may have the name of another, or of the weight.
+    keys = [str(number) for number in range(1, len(names) + 1)]
     both = pa.concat_tables(
-        [_weighed(first, 1), _weighed(second, -1)], promote_options="permissive"
+        [_weighed(first, 1, keys), _weighed(second, -1, keys)],
+        promote_options="permissive",
     )
-    names = both.column_names[1:]
     if not names:
         more = first.num_rows - second.num_rows
         return Difference(both.slice(0, 0), max(more, 0), max(-more, 0))
-    # By number: a column may have the name of another, or of the weight.
-    plain = both.rename_columns([str(n) for n in range(both.num_columns)])
-    keys = plain.column_names[1:]
-    sums = plain.group_by(keys, use_threads=False).aggregate([("0", "sum")])
-    sums = sums.select(["0_sum", *keys]).rename_columns([WEIGHT, *names])
+    sums = both.group_by(keys, use_threads=False).aggregate([(WEIGHT, "sum")])
+    sums = sums.select([f"{WEIGHT}_sum", *keys]).rename_columns([WEIGHT, *names])
     rows = sums.filter(pc.not_equal(sums.column(0), 0))
     weights = rows.column(0)
     more = pc.sum(pc.max_element_wise(weights, 0)).as_py() or 0
@@ -78,13 +78,13 @@ def difference(first: pa.Table, second: pa.Table) -> Difference:
     return Difference(rows, more, -less)
 
 
-def _weighed(table: pa.Table, weight: int) -> pa.Table:
+def _weighed(table: pa.Table, weight: int, names: Sequence[str]) -> pa.Table:
     import pyarrow as pa
 
     flat = without_structs(table)
     weights = pa.repeat(pa.scalar(weight, pa.int64()), flat.num_rows)
     columns = [_comparable(column) for column in flat.columns]
-    return pa.table([weights, *columns], names=[WEIGHT, *flat.column_names])
+    return pa.table([weights, *columns], names=[WEIGHT, *names])
 
 
 def _comparable(column: pa.ChunkedArray) -> Any:
