@@ -85,7 +85,7 @@ def test_the_trace_alone_foretells_what_other_delays_lose(session):
 def test_a_run_that_goes_on_is_asked_about_its_whole_tape(session):
     script = FLIGHTS.format(minutes=30) + BY_HOUR
     run = session.run(script, name="slow", speed=600)
-    found = session.whatif("slow", ["30m"])
+    found = session.whatif("slow", ["30m"], every="1d")
     assert found.outcomes[0].rows == 6546
     assert not run.state.ended
     assert found.outcomes[0].as_run
