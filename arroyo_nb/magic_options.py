@@ -59,6 +59,12 @@ def _rows(text: str) -> int:
     return int(text)
 
 
+def _output_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("is not the number of an output, from 0 on")
+    return int(text[:6])
+
+
 def _view(text: str) -> str:
     if text not in VIEWS:
         raise ValueError(f"is not a view: {', '.join(VIEWS)}")
@@ -174,6 +180,13 @@ SAVE_FLAGS = (Flag("path", ("-o", "--out"), "the file", "FILE"),)
 HEAD_FLAGS = (
     Flag("rows", ("-n", "--rows"), "how many rows, 10 if not said", "N", _rows),
 )
+
+WHATIF_FLAGS = (
+    Flag("delays", ("--delay",), "the delays to try, with commas", "1s,30m,2h"),
+    Flag("every", ("--every",), "how much event time a micro-batch has; as in the run "
+         "if not said", "TIME"),
+    Flag("output", ("--output",), "which output, from 0 on", "N", _output_number),
+)  # fmt: skip
 
 ROWS_FLAGS = (
     Flag("watermark", ("--watermark",), "how late rows may be, such as '10 seconds'; 1 "
@@ -314,6 +327,11 @@ COMMANDS: Mapping[str, Command] = {
         Command("save", "save a run as a trace, or as a page for a browser",
                 "NAME -o FILE.parquet|FILE.html", "the name of one run, and -o with "
                 "the file", 1, 1, runs=True, flags=SAVE_FLAGS, needs=("path",)),
+        Command("whatif", "try other watermark delays on the rows of a run",
+                "NAME [--delay 1s,30m,2h] [--every TIME] [--output N]",
+                "the name of one run", 1, 1, runs=True, flags=WHATIF_FLAGS),
+        Command("compare", "two runs side by side, what differs marked",
+                "NAME NAME", "the names of two runs", 2, 2, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
                 "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state] "
                 "[--overwrite]",

@@ -445,6 +445,16 @@ class ArroyoMagics(Magics):
 
         save(self.session, name, path, _say)
 
+    def _do_whatif(self, name: str, **options: Any) -> None:
+        from arroyo_nb.whatif_commands import whatif
+
+        whatif(self.session, name, **options)
+
+    def _do_compare(self, first: str, second: str) -> None:
+        from arroyo_nb.whatif_commands import compare
+
+        compare(self.session, first, second)
+
     def _do_promote(self, name: str, **options: Any) -> None:
         from arroyo_nb.views.notebook import publish
         from arroyo_nb.views.promoted import Found, promoted

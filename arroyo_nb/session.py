@@ -28,6 +28,7 @@ from arroyo_nb.run.runs import Runs
 from arroyo_nb.run.topic_tasks import TopicTasks
 from arroyo_nb.udfs.languages import compiled_functions
 from arroyo_nb.udfs.session_functions import SessionFunctions
+from arroyo_nb.whatif_tasks import WhatIfTasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +55,7 @@ _FIRST_RUN = (
 extension has them in the background."""
 
 
-class Session(TopicTasks, SessionFunctions):
+class Session(TopicTasks, WhatIfTasks, SessionFunctions):
     """A catalog, an engine and runs; a context manager that stops them all.
 
     One that nobody closes is closed when the process exits.

@@ -262,6 +262,7 @@ def _options(given: dict[str, str]) -> Iterator[Option]:
     """The WITH options that the connector and the format that are given take."""
     from arroyo_nb.connectors import CONNECTORS, format_options
     from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
+    from arroyo_nb.plan.tables.disorder import DISORDER_OPTIONS
     from arroyo_nb.with_options import Option, OptionKind
 
     connector = _plugin(CONNECTORS, given.get("connector", ""))
@@ -273,6 +274,7 @@ def _options(given: dict[str, str]) -> Iterator[Option]:
     if connector.info.formats:
         yield Option("format", OptionKind.ENUM, "how records are written")
         yield from COMMON_OPTIONS
+        yield from DISORDER_OPTIONS
         if (name := given.get("format")) in connector.info.formats:
             yield from format_options(connector, str(name))
 
