@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.cell_tests.session_tests import SessionTests
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.jars import Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
@@ -53,7 +54,7 @@ _FIRST_RUN = (
 extension has them in the background."""
 
 
-class Session(TopicTasks, SessionFunctions):
+class Session(TopicTasks, SessionFunctions, SessionTests):
     """A catalog, an engine and runs; a context manager that stops them all.
 
     One that nobody closes is closed when the process exits.
@@ -96,6 +97,7 @@ class Session(TopicTasks, SessionFunctions):
     ) -> None:
         super().__init__(tell)
         SessionFunctions.__init__(self)
+        SessionTests.__init__(self)
         self.catalog = Catalog()
         self.answers: tuple[StatementAnswer, ...] = ()
         """What SHOW TABLES, DESCRIBE and EXPLAIN of the last script answer."""
