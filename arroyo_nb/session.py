@@ -486,6 +486,7 @@ class Session(TopicTasks, SessionFunctions, SessionTests):
             origin=None if name in self._attached else origin,
             with_state=with_state,
             overwrite=overwrite,
+            tests=self.carried_tests(name),
         )
 
     def job_folder(self, name: str) -> Path:

@@ -26,9 +26,6 @@ from arroyo_nb.source import ScriptText, Span
 if TYPE_CHECKING:
     from arroyo_nb.cell_tests.compare import Difference
 
-TEST_SUFFIX = ".test"
-"""What the name of a file with one test ends with."""
-
 TIMEOUT = timedelta(seconds=60)
 """How long the query of a test may run where nothing else is said."""
 
@@ -220,9 +217,15 @@ class TestFailure(ArroyoError, AssertionError):
     ----------
     result
         What became of the test.
+
+    Attributes
+    ----------
+    is_shown
+        Whether the differences are on the page already: no traceback repeats them.
     """
 
     __test__ = False
+    is_shown = False
 
     def __init__(self, result: TestResult) -> None:
         super().__init__(str(result))
@@ -231,3 +234,6 @@ class TestFailure(ArroyoError, AssertionError):
     def _lines(self) -> list[str]:
         # Whole: what an error cuts from its message would be missing in the difference.
         return self.message.splitlines()
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()[:1] if self.is_shown else [str(self)]

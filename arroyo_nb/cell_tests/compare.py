@@ -262,7 +262,9 @@ def _paired_lines(
 
 def _changed(expected: Row, found: Row, same: Same) -> DiffLine:
     places = (
-        n for n, (e, f) in enumerate(zip(expected, found, strict=True)) if not same(e, f)
+        n
+        for n, (e, f) in enumerate(zip(expected, found, strict=True))
+        if not same(e, f)
     )
     return DiffLine(Mark.CHANGED, expected, found, frozenset(places))
 

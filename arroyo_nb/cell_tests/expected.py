@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, raise_all
@@ -135,7 +136,9 @@ def _name(cell: Cell, source: ScriptText) -> tuple[str, Span]:
     return cell.text, cell.span
 
 
-def _repeated(columns: Sequence[Column], spans: Sequence[Span]) -> Iterable[ArroyoError]:
+def _repeated(
+    columns: Sequence[Column], spans: Sequence[Span]
+) -> Iterable[ArroyoError]:
     seen: set[str] = set()
     for column, span in zip(columns, spans, strict=True):
         if column.name in seen:
@@ -231,18 +234,20 @@ def _path(
     by_name = {field.name: field.type for field in fields}
     if name in by_name:
         return by_name[name], lambda row: None if row is None else row.get(name)
-    head, dot, rest = name.partition(".")
-    while dot:
+    parts = name.split(".")
+    for end in range(1, len(parts)):
+        head = ".".join(parts[:end])
         type_ = by_name.get(head)
-        if type_ is not None and pa.types.is_struct(type_):
-            inner = _path(rest, [*type_])
-            if inner is not None:
-                below, value = inner
-                key = head
-                return below, lambda row: None if row is None else value(row.get(key))
-        more, dot, rest = rest.partition(".")
-        head = f"{head}.{more}"
+        if type_ is None or not pa.types.is_struct(type_):
+            continue
+        inner = _path(".".join(parts[end:]), [*type_])
+        if inner is not None:
+            return inner[0], partial(_field, head, inner[1])
     return None
+
+
+def _field(name: str, value: Callable[[Any], Any], row: Any) -> Any:
+    return None if row is None else value(row.get(name))
 
 
 def _cell_value(cell: Cell, column: Column) -> Any:
@@ -341,7 +346,7 @@ def _python_value(value: Any, type_: pa.DataType) -> Any:
         aware = value.tzinfo is not None
         value = value.astimezone(UTC).replace(tzinfo=None) if aware else value
         # pandas has a class of its own, with nanoseconds.
-        return value if type(value) is datetime else value.to_pydatetime()  # type: ignore[attr-defined]
+        return value if type(value) is datetime else value.to_pydatetime()
     text_types = (pa.types.is_string, pa.types.is_large_string)
     if isinstance(value, str) and not any(is_(type_) for is_ in text_types):
         try:

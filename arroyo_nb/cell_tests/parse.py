@@ -13,9 +13,9 @@
     user | n
     ann  | 1
 
-The words are in capitals. WHEN may stand at the begin of a line of SQL too, so the query
-ends with the first EXPECT. What is below a line is handed on as a text in which all else
-is blank: a place in it is a place in the test.
+The words are in capitals. WHEN may stand at the begin of a line of SQL too, so the
+query ends with the first EXPECT. What is below a line is handed on as a text in which
+all else is blank: a place in it is a place in the test.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OPTIONS: Mapping[str, str] = {
     f"--{key.replace('_', '-')}": key
     for key in ("watermark", "event_time", "arrives", *DISORDER)
 }
-"""The options of GIVEN, as written -> as :func:`arroyo_nb.row_tables.define` has them."""
+"""The options of GIVEN: as they are written -> the keywords of ``Session.rows``."""
 
 SHAPE = "a test is GIVEN TABLE and its rows, WHEN and the query, EXPECT TABLE and rows"
 _EXPECTED = ", ".join(kind.value for kind in Expected)
@@ -374,9 +374,7 @@ def _option(words: list[_Word]) -> dict[str, str]:
     return {OPTIONS[name]: value}
 
 
-def _with_words(
-    found: Expectation, words: Sequence[_Word]
-) -> tuple[Expectation, bool]:
+def _with_words(found: Expectation, words: Sequence[_Word]) -> tuple[Expectation, bool]:
     """With what follows the kind on its line; and whether EMPTY does."""
     left, is_empty = [*words], False
     is_table = found.kind in (Expected.TABLE, Expected.CHANGELOG)

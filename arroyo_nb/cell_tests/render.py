@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.cell_tests.compare import DiffLine, Difference, Mark, Row
+from arroyo_nb.cell_tests.compare import Difference, DiffLine, Mark, Row
 from arroyo_nb.views.formatting import escaped, plain
 
 if TYPE_CHECKING:
@@ -170,9 +170,8 @@ def _length(value: timedelta) -> str:
     sign = "-" if value < timedelta() else ""
     seconds, micros = divmod(abs(value) // timedelta(microseconds=1), 1_000_000)
     fraction = f".{micros:06}".rstrip("0") if micros else ""
-    return (
-        f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
-    )
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    return f"{sign}{hours:02}:{minutes:02}:{seconds % 60:02}{fraction}"
 
 
 def result_html(result: TestResult) -> str:
@@ -199,9 +198,7 @@ def _html_table(found: Difference) -> str:
     )
     rows = "".join(_html_row(line, len(found.columns)) for line in shown)
     said = f"<p>{escaped(note)}</p>" if note else ""
-    return (
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{said}"
-    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{said}"
 
 
 def _html_row(line: DiffLine, width: int) -> str:

@@ -76,7 +76,7 @@ def run_test(
         begun = time.monotonic()
         try:
             plan = made.plan()
-            with _running(case, plan, engine, folder) as run:
+            with _running(plan, engine, folder) as run:
                 with defer_interrupts() as interrupts:
                     _wait(run, case, timeout, interrupts)
                 if wanted is None:
@@ -100,7 +100,7 @@ class _Overdue(RunProblem):
 
 @contextmanager
 def _running(
-    case: CellTest, plan: Plan, engine: Engine, folder: Callable[[str], Path]
+    plan: Plan, engine: Engine, folder: Callable[[str], Path]
 ) -> Iterator[Run]:
     """The run of a test, which no list has; it leaves nothing."""
     prepared = prepare("test", plan, RunOptions.parse({"sinks": False, "keep": True}))
@@ -113,9 +113,7 @@ def _running(
         run.wait_quietly(CLEAN_S)
 
 
-def _wait(
-    run: Run, case: CellTest, timeout: timedelta, interrupts: Interrupts
-) -> None:
+def _wait(run: Run, case: CellTest, timeout: timedelta, interrupts: Interrupts) -> None:
     try:
         while not run.wait(LOOK_S):
             interrupts.check()
@@ -199,9 +197,7 @@ def _rows(
     )
 
 
-def _look_at_table(
-    expected: Expectation, run: Run, output: int
-) -> Difference | None:
+def _look_at_table(expected: Expectation, run: Run, output: int) -> Difference | None:
     return _rows(expected, run.table(output))
 
 
@@ -265,9 +261,7 @@ _LOOKS: dict[Expected, Callable[[Expectation, Run, int], Difference | None]] = {
 }
 
 
-def _checked_error(
-    case: CellTest, expected: Expectation, error: ArroyoError
-) -> Check:
+def _checked_error(case: CellTest, expected: Expectation, error: ArroyoError) -> Check:
     wanted = str(expected.value or "").lower()
     said = [f"{p.message} {p.hint or ''}" for p in error.problems]
     fitting = [

@@ -276,14 +276,14 @@ def _with_given(
     arrives = given.options.get("arrives", ARRIVES)
     if declared is None:
         found = read_rows(data, named, arrives)
-        return _defined(given, found, None, catalog, setting, work)
+        return _defined(given, found, None, catalog, work)
     columns = _columns(declared)
     event_time = named or _event_time(declared)
     found = read_rows(data, event_time, arrives, columns)
     if isinstance(declared, LookupTable):
         return catalog.define(_lookup(given.table, found, declared))
     statement = partial(_statement, given, declared)
-    return _defined(given, found, statement, catalog, setting, work)
+    return _defined(given, found, statement, catalog, work)
 
 
 def _named(origin: str, setting: Setting) -> Any:
@@ -324,9 +324,7 @@ def _event_time(declared: Relation) -> str | None:
     return event_time_column(declared.schema, None)
 
 
-def _statement(
-    given: Given, declared: Relation, found: StreamRows, place: Path
-) -> str:
+def _statement(given: Given, declared: Relation, found: StreamRows, place: Path) -> str:
     """The CREATE TABLE of given rows: that of the table, over a tape."""
     chooses = {"watermark", "event_time"} & given.options.keys()
     is_own = isinstance(declared, ConnectorTable) and (
@@ -399,7 +397,6 @@ def _defined(
     found: StreamRows,
     statement: Callable[[StreamRows, Path], str] | None,
     catalog: Catalog,
-    setting: Setting,
     work: Path | None,
 ) -> Catalog:
     """The catalog with a table of rows; their tape is written where there is a

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.jobs.carried_tests import NO_TESTS, CarriedTests
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.option_values import duration
 from arroyo_nb.source import ScriptText
@@ -107,7 +108,7 @@ class SessionTests:
         assert limit is not None, "a duration was given"
         base = None
         if test is None:
-            case = test_of_values(name or "test", given or {}, when, expect or {})
+            case = case_of_values(name or "test", given or {}, when, expect or {})
         elif given or when or expect:
             raise RunProblem("a test is a text or values, and not both")
         else:
@@ -131,6 +132,15 @@ class SessionTests:
         self._tests[case.name] = case, setting
         return result
 
+    def carried_tests(self, job: str) -> CarriedTests:
+        """The tests that were run here, for the folder of a job that is made of a
+        run; the newest of each name."""
+        if not self._tests:
+            return NO_TESTS
+        from arroyo_nb.cell_tests.export import carried
+
+        return carried(self._tests.values(), job=job)
+
 
 def _read(path: Path) -> str:
     from arroyo_nb.allowed_roots import current_roots
@@ -141,7 +151,7 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
 
 
-def test_of_values(
+def case_of_values(
     name: str, given: Mapping[str, Any], when: str | None, expect: Mapping[str, Any]
 ) -> CellTest:
     """A test that is made of values of Python.
@@ -168,9 +178,6 @@ def test_of_values(
         When(run=run.strip()) if is_named else When(when),
         tuple(_expectation(kind, value) for kind, value in expect.items()),
     )
-
-
-test_of_values.__test__ = False  # type: ignore[attr-defined]
 
 
 def _given(table: str, rows: Any) -> Any:

@@ -170,9 +170,7 @@ def _columns(
     return arrival, columns
 
 
-def _declared_field(
-    declared: Schema, name: str, type_text: str, cell: Cell
-) -> Field:
+def _declared_field(declared: Schema, name: str, type_text: str, cell: Cell) -> Field:
     """The column of that name of a table that is there."""
     field = declared.get(name)
     if field is None:
