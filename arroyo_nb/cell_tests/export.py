@@ -30,6 +30,7 @@ from arroyo_nb.jobs.carried_tests import (
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.tables.render_ddl import PLAIN_NAME
 from arroyo_nb.plan.user_functions import user_functions
+from arroyo_nb.secrets_in_text import hide_secrets
 from arroyo_nb.source import ScriptText
 from arroyo_nb.tape.format import HEADER
 from arroyo_nb.udfs.languages import SUFFIXES
@@ -126,6 +127,11 @@ def _files(
         files |= _functions(plan)
     parts += (_expectation(expected, shift) for expected in case.expected)
     files[name + TEST_SUFFIX] = "\n".join(parts)
+    if any(hide_secrets(text) != text for text in files.values()):
+        raise PromoteProblem(
+            "there is a secret in it, or in a table that it reads: write {{ NAME }}, "
+            "which stands for an environment variable"
+        )
     return files, copies
 
 

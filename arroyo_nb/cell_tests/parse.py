@@ -21,7 +21,6 @@ all else is blank: a place in it is a place in the test.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,7 +32,7 @@ from arroyo_nb.source import ScriptText, Span
 
 GIVEN, WHEN, EXPECT = "GIVEN", "WHEN", "EXPECT"
 _HEAD = re.compile(rf"({GIVEN}|{WHEN}|{EXPECT})(?![\w.])(?!\s*[|,])")
-_WORD = re.compile(r"""(?:"[^"]*"|'(?:[^']|'')*'|[^\s"'])+""")
+_WORD = re.compile(r"""(?:"[^"]*"|'(?:[^']|'')*'|[^\s"'])+|["'].*""")
 _COMMENT = re.compile(r"\s*--(\s.*)?\Z")
 
 OPTIONS: Mapping[str, str] = {
@@ -116,7 +115,7 @@ def _sections(source: ScriptText) -> Iterator[_Section]:
                 hint=f"{SHAPE}; the words are in capitals",
             )
         at += len(line) + 1
-    ends = [*(head.start for head in heads[1:]), len(source.text)]
+    ends = [*(head.start for head in heads[1:]), len(source.text)][: len(heads)]
     for head, end in zip(heads, ends, strict=True):
         match = _HEAD.match(source.text, head.start)
         assert match is not None, "it was one"
@@ -304,22 +303,16 @@ class _Reader:
             if match[0] == "--":
                 break
             place = Span(match.start(), match.end())
-            try:
-                parts = shlex.split(match[0].replace("''", "\\'"))
-            except ValueError:
-                parts = [match[0]]
             is_quoted = match[0][0] in "\"'"
-            words.append(_Word("".join(parts), place, is_quoted))
-        if not lenient and words:
-            end = words[-1].span.end
-            left = text[end : span.end].lstrip()
-            if left[:1] in ("'", '"'):
-                at = span.end - len(left)
+            if is_quoted and match[0].count(match[0][0]) == 1:
+                if lenient:
+                    break
                 raise SyntaxProblem(
                     "a quote is not closed",
-                    span=Span(at, span.end),
+                    span=place,
                     hint="a text stands between two quotes, on one line",
                 )
+            words.append(_Word(_unquoted(match[0]), place, is_quoted))
         return words
 
     def _blanked(self, span: Span) -> str:
@@ -347,6 +340,20 @@ class _Reader:
         if first == last:
             return None
         return ScriptText(self._blanked(Span(at, max(at, end))), self._source.name)
+
+
+def _unquoted(word: str) -> str:
+    """A word without its quotes; two of them in a quoted part are one.
+
+    >>> _unquoted("'it''s'"), _unquoted("user='a b'")
+    ("it's", 'user=a b')
+    """
+
+    def inner(part: re.Match[str]) -> str:
+        quote = part[0][0]
+        return part[0][1:-1].replace(2 * quote, quote)
+
+    return re.sub(r"""\"(?:[^"]|"")*"|'(?:[^']|'')*'""", inner, word)
 
 
 def _is_bare(line: str) -> bool:

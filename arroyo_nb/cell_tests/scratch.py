@@ -28,7 +28,6 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.formats import Framing, usual_format
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.jobs import spec_file
-from arroyo_nb.kafka.emit.targets import TAPE
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.nodes import LookupJoin, Source
 from arroyo_nb.plan.planner import plan_script
@@ -41,7 +40,12 @@ from arroyo_nb.plan.tables.render_ddl import (
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.row_tables import ARRIVES, StreamRows
-from arroyo_nb.row_tables.define import define_rows, read_rows, rows_statement
+from arroyo_nb.row_tables.define import (
+    PLAYER,
+    define_rows,
+    read_rows,
+    rows_statement,
+)
 from arroyo_nb.row_tables.disorder import OPTIONS as DISORDER
 from arroyo_nb.row_tables.named_data import named_data
 from arroyo_nb.schema import Schema, arrow_schema
@@ -335,7 +339,7 @@ def _statement(given: Given, declared: Relation, found: StreamRows, place: Path)
         if watermark is None and isinstance(declared, ConnectorTable):
             watermark = declared.watermark.fixed_delay if found.event_time else None
         return rows_statement(given.table, found, watermark, place)
-    options = {"connector": TAPE, "path": str(place), "format": usual_format()}
+    options = {"connector": PLAYER, "path": str(place), "format": usual_format()}
     return _table_like(declared, {**options, **written_event_time(declared)})
 
 
@@ -367,7 +371,7 @@ def _with_recording(
         for name, value in declared.spec.options.items()
         if _is_of_format(name, declared.connector)
     }
-    options |= {"connector": TAPE, "path": str(tape)}
+    options |= {"connector": PLAYER, "path": str(tape)}
     options |= written_event_time(declared)
     columns = written_columns(declared)
     text = written_table(written_name(declared.name), columns, options)
@@ -377,7 +381,7 @@ def _with_recording(
 def _is_of_format(option: str, connector: str) -> bool:
     """Whether an option says how records are read, not where they are."""
     own = {o.name for o in CONNECTORS.get(connector).info.options}
-    tape = {o.name for o in CONNECTORS.get(TAPE).info.options}
+    tape = {o.name for o in CONNECTORS.get(PLAYER).info.options}
     return option not in {"connector", "type"} and (option not in own or option in tape)
 
 

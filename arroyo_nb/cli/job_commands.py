@@ -217,11 +217,20 @@ def check_spec(
         say(line)
     bad = bool(made.denied)
     tests = sorted((path.parent / CELLS).glob(f"*{TEST_SUFFIX}"))
-    wrong = (one_line(p) for test in tests for p in check_test_file(test))
+    wrong = (line for test in tests for line in _wrong_with(test))
     for line in (*_drift(made.file, path, values), *made.unreviewed, *wrong):
         bad = True
         say(line)
     return BAD if bad else GOOD
+
+
+def _wrong_with(test: Path) -> Iterator[str]:
+    """What is wrong with a test in a job's folder, a line each; an error in the job's
+    own script has its place there."""
+    for problem in check_test_file(test):
+        line = one_line(problem)
+        is_own = problem.source is not None and problem.source.name == str(test)
+        yield line if is_own else f"{test}: {line}"
 
 
 def _odd_rows(path: Path, plan: Plan) -> Iterator[str]:

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 CELL = "<cell>"
 
+PLAYER = TAPE
+"""The connector that plays rows, and recordings."""
+
 _Parts: TypeAlias = "list[list[tuple[bytes, int]]]"
 """Records by micro-batch: the value of each, and when it arrives."""
 
