@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from arroyo_nb.catalog import Relation
+from arroyo_nb.catalog import ConnectorTable, Relation
 from arroyo_nb.cell_tests import CellTest, Expectation, Expected, Given
 from arroyo_nb.cell_tests.parse import OPTIONS
 from arroyo_nb.cell_tests.run import title
-from arroyo_nb.cell_tests.scratch import Query, Setting, scratch
+from arroyo_nb.cell_tests.scratch import Query, Setting, columns_statement, scratch
+from arroyo_nb.engine.folders import owner_of
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.jobs import SPEC
 from arroyo_nb.jobs.carried_tests import (
@@ -30,6 +31,7 @@ from arroyo_nb.jobs.carried_tests import (
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.tables.render_ddl import PLAIN_NAME
 from arroyo_nb.plan.user_functions import user_functions
+from arroyo_nb.row_tables.define import PLAYER
 from arroyo_nb.secrets_in_text import hide_secrets
 from arroyo_nb.source import ScriptText
 from arroyo_nb.tape.format import HEADER
@@ -214,9 +216,26 @@ def _script(query: Query, plan: Plan | None, given: frozenset[str]) -> tuple[str
         reads = {read.name.lower() for read in table.definition.reads}
         if name in given and not reads <= set(names):
             continue
-        before.append(table.definition.text.strip())
+        before.append(_definition(table, is_given=name in given))
     head = "".join(f"{text}{_SEPARATOR}" for text in before)
     return head + own, head.count("\n")
+
+
+def _definition(table: Relation, *, is_given: bool) -> str:
+    """The statement of a table or a view. Where its own rows lie says nothing of one
+    that is given others."""
+    assert table.definition is not None, "it was asked before"
+    if isinstance(table, ConnectorTable) and table.connector == PLAYER:
+        if is_given:
+            return columns_statement(table).removesuffix(";")
+        path = Path(str(table.spec.options["path"]))
+        folders = (path, *path.parents)
+        if not path.exists() or any(owner_of(f) is not None for f in folders):
+            raise PromoteProblem(
+                f"it reads the rows of '{table.name}', which go with the session: "
+                f"write GIVEN {table.name} and the rows into the test"
+            )
+    return table.definition.text.strip()
 
 
 def _own_text(query: Query) -> str:

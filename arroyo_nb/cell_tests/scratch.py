@@ -47,6 +47,7 @@ from arroyo_nb.row_tables.define import (
     rows_statement,
 )
 from arroyo_nb.row_tables.disorder import OPTIONS as DISORDER
+from arroyo_nb.row_tables.disorder import disordered
 from arroyo_nb.row_tables.named_data import named_data
 from arroyo_nb.schema import Schema, arrow_schema
 from arroyo_nb.source import ScriptText, Span
@@ -339,13 +340,22 @@ def _statement(given: Given, declared: Relation, found: StreamRows, place: Path)
         if watermark is None and isinstance(declared, ConnectorTable):
             watermark = declared.watermark.fixed_delay if found.event_time else None
         return rows_statement(given.table, found, watermark, place)
-    options = {"connector": PLAYER, "path": str(place), "format": usual_format()}
-    return _table_like(declared, {**options, **written_event_time(declared)})
+    return columns_statement(declared, place)
 
 
-def _table_like(declared: ConnectorTable, options: Mapping[str, str]) -> str:
-    """A table with the columns and the watermark of another one; what comes beside a
-    record is a column like others."""
+def columns_statement(declared: ConnectorTable, place: Path | None = None) -> str:
+    """The CREATE TABLE of a table's columns and watermark, over a tape.
+
+    Parameters
+    ----------
+    declared
+        The table. What comes beside its records is a column like others.
+    place
+        Where the tape is; None: anywhere, as it is not read.
+    """
+    path = str(place or f"{declared.name}.tape")
+    options = {"connector": PLAYER, "path": path, "format": usual_format()}
+    options |= written_event_time(declared)
     spec = replace(declared.spec, metadata={})
     columns = written_columns(replace(declared, spec=spec))
     return written_table(written_name(declared.name), columns, options)
@@ -410,7 +420,9 @@ def _defined(
         return plan_script(text, catalog)
 
     watermark = given.options.get("watermark")
+    disorder = {key: v for key, v in given.options.items() if key in DISORDER}
     if work is None:
+        found = disordered(found, disorder)
         place = Path(f"{given.table}.tape")
         text = (
             rows_statement(given.table, found, watermark, place)
@@ -418,7 +430,6 @@ def _defined(
             else statement(found, place)
         )
         return plan(text).catalog
-    disorder = {key: v for key, v in given.options.items() if key in DISORDER}
     after, _ = define_rows(
         given.table,
         found,

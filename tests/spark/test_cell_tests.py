@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -318,3 +320,71 @@ def test_bad_data_of_a_recording_is_an_error(session, tmp_path):
     assert session.test(text).passed
     with pytest.raises(DataProblem):
         session.test(text.replace("ERROR", "TABLE EMPTY"))
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "test-a-query.md"
+BLOCKS = re.compile(r"^```\n%%arroyo_test (\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_the_cells_of_the_page(session):
+    page = PAGE.read_text()
+    cells = BLOCKS.findall(page)
+    assert [name for name, _ in cells] == ["clicks_per_window", "clicks_per_user"]
+    for name, cell in cells:
+        result = session.test(cell, name=name)
+        assert result.passed, str(result)
+    name, cell = cells[0]
+    wrong = cell.replace("10:00:10 | 2 ", "10:00:10 | 3 ")
+    lines = failed(session.test(wrong, name=name)).splitlines()
+    assert lines[0].startswith("✗ clicks_per_window: 1 of 3 expectations failed")
+    shown = "\n".join(lines[1:])
+    assert shown in page
+
+
+def test_two_given_tables(session):
+    text = """GIVEN a
+at       | k | x
+10:00:00 | 1 | 1
+10:00:01 | 2 | 2
+10:00:20 | 3 | 3
+
+GIVEN b
+at       | k | y
+10:00:02 | 1 | 5
+10:00:03 | 2 | 6
+10:00:21 | 9 | 7
+
+WHEN
+SELECT a.k, x + y AS s FROM a JOIN b ON a.k = b.k
+
+EXPECT TABLE
+k | s
+1 | 6
+2 | 8
+"""
+    for _ in range(3):
+        assert session.test(text).passed
+    assert "9 → 8" in failed(session.test(text.replace("2 | 8", "2 | 9")))
+
+
+def test_a_job_is_tested_in_its_folder(session, tmp_path):
+    write = (
+        "CREATE TABLE o (n INT) WITH (connector = 'filesystem', path = 'o', "
+        "type = 'sink', format = 'json'); INSERT INTO o SELECT n * 2 FROM clicks"
+    )
+    session.rows("clicks", "at | n INT\n10:00 | 1\n", path=tmp_path / "clicks.tape")
+    session.run(write, name="doubles", sinks=False, wait=True)
+    given = "GIVEN clicks\nat | n\n10:00 | 4\n"
+    text = f"{given}WHEN RUN doubles\nEXPECT TABLE\nn\n8\n"
+    assert session.test(text, name="of_job").passed
+    frame = pd.DataFrame({"n": [1]})
+    session.test("GIVEN clicks FROM f\nWHEN SELECT n FROM clicks\nEXPECT TABLE\nn\n1",
+                 name="of_frame", variables={"f": frame})  # fmt: skip
+    made = session.promote("doubles", tmp_path / "doubles")
+    assert any("of_frame" in note and "variable 'f'" in note for note in made.notes)
+    test = tmp_path / "doubles" / "cells" / "of_job.test"
+    assert "WHEN JOB ../job.yaml" in test.read_text()
+    assert session.test(test).passed
+    spec = tmp_path / "doubles" / "job.yaml"
+    spec.write_text(spec.read_text().replace("n * 2", "n * 2 + 1"))
+    assert "8 → 9" in failed(session.test(test))

@@ -188,6 +188,63 @@ def test_a_job_carries_the_tests_of_its_notebook(folder, capsys):
     assert "sums.test:" in capsys.readouterr().out
 
 
+ROWS = "%%arroyo_rows mine --watermark '1 minute'\nat | n\n10:00 | 1"
+MINE = """%%arroyo_test mine
+GIVEN mine
+at | n
+10:00 | 5
+WHEN SELECT n FROM mine
+EXPECT TABLE
+n
+5
+"""
+
+
+def test_rows_of_a_session_are_not_what_an_exported_test_reads(folder, capsys):
+    reads = "%%arroyo_test reads\nWHEN SELECT n FROM mine\nEXPECT TABLE\nn\n1\n"
+    assert main(["export-tests", notebook(folder, ROWS, MINE, reads)]) == 1
+    told = capsys.readouterr().out
+    assert "'reads' stays in the notebook: it reads the rows of 'mine'" in told
+    mine = (folder / "tests" / "clicks_cells" / "mine.test").read_text()
+    assert "path = 'mine.tape'" in mine
+    assert "INTERVAL '60000000 microseconds'" in mine
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--watermark soon", "cell 2:1:7: the watermark 'soon' is no length of time"),
+        ("--shuffle soon", "cell 2:1:7: "),
+        ("--event-time n", "cell 2:1:7: the event time 'n' is BIGINT"),
+        ("--watermark '5 s'", "")
+    ],
+)  # fmt: skip
+def test_the_options_of_rows_are_checked(folder, capsys, options, said):
+    cell = MINE.replace("GIVEN mine", f"GIVEN mine {options}")
+    status = main(["check", notebook(folder, ROWS, cell)])
+    out = capsys.readouterr().out
+    assert said in out
+    assert status == (1 if said else 0), out
+
+
+def test_a_table_with_columns_of_its_connector(folder, capsys):
+    table = "%%arroyo\nCREATE TABLE i WITH (connector = 'impulse', event_rate = '1')"
+    cell = (
+        "%%arroyo_test t\nGIVEN i\ncounter | subtask_index\n1 | 0\n\n"
+        "WHEN SELECT counter FROM i\nEXPECT TABLE\ncounter\n1\n"
+    )
+    assert main(["check", notebook(folder, table, cell)]) == 0, capsys.readouterr().out
+
+
+def test_a_table_of_changes_is_not_given_rows(folder, capsys):
+    table = CLICKS.replace("'json');\nCREATE VIEW", "'debezium_json');\nCREATE VIEW")
+    mark = "n INT,\n    WATERMARK FOR at AS at - INTERVAL '10 seconds'"
+    assert mark in table
+    table = table.replace(mark, "n INT PRIMARY KEY")
+    assert main(["check", notebook(folder, table, "most = 1", BIG)]) == 1
+    assert "are changes (debezium_json)" in capsys.readouterr().out
+
+
 def test_a_job_without_tests_is_as_it_was(folder):
     path = notebook(folder, CLICKS, TWICE, RUN)
     assert main(["promote", path, "--name", "sums_of"]) == 0
