@@ -179,7 +179,9 @@ def test_exported_tests_run_without_jupyter(tmp_path: Path) -> None:
     cell = folder / "n_cells" / "windows.test"
     cell.write_text(cell.read_text().replace("| 1", "| 3", 1))
     spec = job / "job.yaml"
-    spec.write_text(spec.read_text().replace("SELECT user,", "SELECT upper(user),"))
+    spec.write_text(
+        spec.read_text().replace("user, at FROM named", "upper(user), at FROM named")
+    )
     made = run(*quiet, str(folder), str(job), cwd=tmp_path)
     assert made.returncode == 1, made.stdout + made.stderr
     failed = set(re.findall(r"^FAILED \S+::(\w+)", made.stdout, re.MULTILINE))

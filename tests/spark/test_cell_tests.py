@@ -377,7 +377,7 @@ def test_a_job_is_tested_in_its_folder(session, tmp_path):
     given = "GIVEN clicks\nat | n\n10:00 | 4\n"
     text = f"{given}WHEN RUN doubles\nEXPECT TABLE\nn\n8\n"
     assert session.test(text, name="of_job").passed
-    frame = pd.DataFrame({"n": [1]})
+    frame = pd.DataFrame({"at": [pd.Timestamp("2026-01-01")], "n": [1]})
     session.test("GIVEN clicks FROM f\nWHEN SELECT n FROM clicks\nEXPECT TABLE\nn\n1",
                  name="of_frame", variables={"f": frame})  # fmt: skip
     made = session.promote("doubles", tmp_path / "doubles")
@@ -387,4 +387,4 @@ def test_a_job_is_tested_in_its_folder(session, tmp_path):
     assert session.test(test).passed
     spec = tmp_path / "doubles" / "job.yaml"
     spec.write_text(spec.read_text().replace("n * 2", "n * 2 + 1"))
-    assert "8 → 9" in failed(session.test(test))
+    assert "+ 9" in failed(session.test(test))
