@@ -198,7 +198,11 @@ def _html_table(found: Difference) -> str:
     )
     rows = "".join(_html_row(line, len(found.columns)) for line in shown)
     said = f"<p>{escaped(note)}</p>" if note else ""
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{said}"
+    style = "color:inherit"
+    return (
+        f'<table style="{style}"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>{said}"
+    )
 
 
 def _html_row(line: DiffLine, width: int) -> str:

@@ -24,7 +24,7 @@ from arroyo_nb.cell_tests.scratch import Setting, scratch
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan.user_functions import user_functions
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupts, defer_interrupts
-from arroyo_nb.run.observe.snapshot import before_end
+from arroyo_nb.run.observe.snapshot import before_end, naive
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.run import Run
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import Plan
+    from arroyo_nb.run.observe.query_observation import QueryObservation
 
 CLEAN_S = 10.0
 """How long who has run a test waits for its run to end, before its rows are removed."""
@@ -216,11 +217,10 @@ def _look_at_watermark(
 ) -> Difference | None:
     """The end of a bounded stream moves the watermark behind everything: what counts
     is what the rows have brought it to."""
-    points = run.outputs[output].observation.history.points
     found = {
-        point.batch_id: before_end(point.watermark)
-        for point in points
-        if point.watermark is None or before_end(point.watermark) is not None
+        batch: mark
+        for batch, mark in _watermarks(run.outputs[output].observation)
+        if mark is None or before_end(mark) is not None
     }
     if expected.rows is not None:
         return _moves(expected, found)
@@ -229,6 +229,28 @@ def _look_at_watermark(
         return None
     line = DiffLine(Mark.CHANGED, (expected.value,), (last,), frozenset({0}))
     return Difference("the watermark is another", (WATERMARK,), (line,))
+
+
+def _watermarks(seen: QueryObservation) -> list[tuple[int, datetime | None]]:
+    """The watermark of each batch.
+
+    Raises
+    ------
+    RunProblem
+        When there were more batches than are kept.
+    """
+    points = [(point.batch_id, point.watermark) for point in seen.history.points]
+    if [batch for batch, _ in points] == [*range(len(points))]:
+        return points
+    # Thinned, for pictures. Traces have each batch.
+    batches = seen.traces[0].batches if seen.traces else ()
+    if not batches or batches[-1].batch_id < points[-1][0]:
+        raise RunProblem(
+            f"the query had {points[-1][0] + 1:,} micro-batches, and the watermarks of "
+            "so many are not kept",
+            hint="let more rows come together, between blank lines or with --burst",
+        )
+    return [(batch.batch_id, naive(batch.watermark)) for batch in batches]
 
 
 def _moves(
