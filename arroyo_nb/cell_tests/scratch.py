@@ -340,10 +340,12 @@ def _statement(given: Given, declared: Relation, found: StreamRows, place: Path)
         if watermark is None and isinstance(declared, ConnectorTable):
             watermark = declared.watermark.fixed_delay if found.event_time else None
         return rows_statement(given.table, found, watermark, place)
-    return columns_statement(declared, place)
+    return columns_statement(declared, place, found.schema)
 
 
-def columns_statement(declared: ConnectorTable, place: Path | None = None) -> str:
+def columns_statement(
+    declared: ConnectorTable, place: Path | None = None, columns: Schema | None = None
+) -> str:
     """The CREATE TABLE of a table's columns and watermark, over a tape.
 
     Parameters
@@ -352,13 +354,16 @@ def columns_statement(declared: ConnectorTable, place: Path | None = None) -> st
         The table. What comes beside its records is a column like others.
     place
         Where the tape is; None: anywhere, as it is not read.
+    columns
+        The columns of its rows, of which some may be NULL; None: as declared.
     """
     path = str(place or f"{declared.name}.tape")
     options = {"connector": PLAYER, "path": path, "format": usual_format()}
     options |= written_event_time(declared)
-    spec = replace(declared.spec, metadata={})
-    columns = written_columns(replace(declared, spec=spec))
-    return written_table(written_name(declared.name), columns, options)
+    physical = columns or declared.physical
+    spec = replace(declared.spec, physical=physical, metadata={})
+    written = written_columns(replace(declared, spec=spec))
+    return written_table(written_name(declared.name), written, options)
 
 
 def _with_recording(

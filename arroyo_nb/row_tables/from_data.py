@@ -21,6 +21,7 @@ from arroyo_nb.row_tables import (
     is_utf8,
     stream_rows,
     with_event_time,
+    with_left_out,
 )
 from arroyo_nb.row_tables.values import time_of
 from arroyo_nb.schema import (
@@ -93,8 +94,7 @@ def as_declared(
     Raises
     ------
     CatalogProblem
-        When they have another column, lack one that is NOT NULL, or a value is of
-        another type.
+        When they have another column, or a value is of another type.
     """
     import pyarrow as pa
 
@@ -105,6 +105,7 @@ def as_declared(
                 hint=did_you_mean(field.name, declared.names)
                 or f"it has: {', '.join(declared.names)}",
             )
+    declared = with_left_out(declared, found.schema)
     columns: dict[str, list[Any]] = {}
     types = arrow_schema(declared)
     for field in declared:

@@ -17,6 +17,7 @@ from arroyo_nb.row_tables import (
     instant_us,
     stream_rows,
     with_event_time,
+    with_left_out,
 )
 from arroyo_nb.row_tables.grid import MOST_PROBLEMS, Cell, Grid, read_grid
 from arroyo_nb.row_tables.values import (
@@ -65,8 +66,8 @@ def rows_of_text(
         blanks.
     declared
         The columns of a table that is there, of which these are rows: they have their
-        types, and what the header leaves out is NULL. The event time is the named one
-        alone then.
+        types, and what the header leaves out is NULL, whatever they say. The event time
+        is the named one alone then.
 
     Raises
     ------
@@ -87,7 +88,8 @@ def rows_of_text(
         arrival, columns = _columns(grid, arrives, source, declared, is_file=is_file)
         found = Schema(tuple(column.field for column in columns))
         if declared is not None:
-            _check_left_out(declared, found, grid)
+            declared = with_left_out(declared, found)
+            _check_event_time(event_time, found, grid)
         _check_inferred_time(grid, columns, event_time)
         at = event_time
         if declared is None or at is not None:
@@ -197,14 +199,13 @@ def _check_readable(field: Field, cell: Cell) -> None:
         raise problem
 
 
-def _check_left_out(declared: Schema, found: Schema, grid: Grid) -> None:
-    """Refuse a header without a column that is never NULL."""
-    missing = [f.name for f in declared if not f.nullable and f.name not in found]
-    if missing:
+def _check_event_time(event_time: str | None, found: Schema, grid: Grid) -> None:
+    """Refuse a header without the event time of a table that is there."""
+    if event_time is not None and event_time not in found:
         raise CatalogProblem(
-            f"the column '{missing[0]}' is missing, which the table declares NOT NULL",
+            f"the column '{event_time}' is missing, which is the event time",
             span=Span(grid.header[0].span.start, grid.header[-1].span.end),
-            hint="add it to the header, and a value to each row",
+            hint="add it to the header, and a time to each row",
         )
 
 

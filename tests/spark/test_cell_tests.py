@@ -184,6 +184,23 @@ at       | double
     eventually(lambda: not [*work.iterdir()])  # no rows and no state are left
 
 
+def test_the_sample_flights(session):
+    session.run("CREATE TABLE f WITH (connector = 'sample', dataset = 'flights')")
+    text = (
+        "GIVEN f --event-time sched_dep\nsched_dep | origin\n10:00 | EWR\n10:30 | EWR\n"
+        "\nWHEN SELECT origin, tumble(INTERVAL '1 hour') AS w, count(*) AS n, "
+        "max(carrier) AS c FROM f GROUP BY origin, w\n"
+        "EXPECT TABLE\norigin | w.end | n | c\nEWR | 11:00 | 2 | NULL\n"
+    )
+    result = session.test(text)
+    assert result.passed, str(result)
+    rows = [{"sched_dep": datetime(2026, 1, 1, 10), "origin": "EWR"}]
+    given = {"f": {"rows": rows, "event_time": "sched_dep"}}
+    expected = {"table": [{"origin": "EWR", "carrier": None}]}
+    query = "SELECT origin, carrier FROM f"
+    assert session.test(given=given, when=query, expect=expected).passed
+
+
 def test_the_script_of_a_run_and_a_view(session):
     session.rows("clicks", "at | n\n10:00 | 1\n")
     run = session.run("SELECT n + 1 AS m FROM clicks", name="more", wait=True)

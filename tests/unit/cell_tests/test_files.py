@@ -236,6 +236,23 @@ def test_a_table_with_columns_of_its_connector(folder, capsys):
     assert main(["check", notebook(folder, table, cell)]) == 0, capsys.readouterr().out
 
 
+def test_what_is_left_out_of_a_declared_table_is_null(folder, capsys):
+    table = "%%arroyo\nCREATE TABLE f WITH (connector = 'sample', dataset = 'flights')"
+    cell = (
+        "%%arroyo_test t\nGIVEN f --event-time sched_dep\nsched_dep | origin\n"
+        "10:00 | EWR\n\nWHEN SELECT origin, carrier FROM f\nEXPECT TABLE\norigin\nEWR\n"
+    )
+    assert main(["check", notebook(folder, table, cell)]) == 0, capsys.readouterr().out
+    for wrong, said in (
+        (cell.replace(" --event-time sched_dep", ""), "2 columns may be the event"),
+        (cell.replace("| EWR", "| "), "a value of 'origin' is missing"),
+        (cell.replace("sched_dep |", "carrier |").replace("10:00", "UA"),
+         "'sched_dep' is missing, which is the event time"),
+    ):  # fmt: skip
+        assert main(["check", notebook(folder, table, wrong)]) == 1
+        assert said in capsys.readouterr().out
+
+
 def test_a_table_of_changes_is_not_given_rows(folder, capsys):
     table = CLICKS.replace("'json');\nCREATE VIEW", "'debezium_json');\nCREATE VIEW")
     mark = "n INT,\n    WATERMARK FOR at AS at - INTERVAL '10 seconds'"
