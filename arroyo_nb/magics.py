@@ -31,6 +31,7 @@ from IPython.core.magic import (
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import magic_options as flags
+from arroyo_nb import test_commands
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.sigterm import close_at_sigterm
@@ -156,6 +157,17 @@ class ArroyoMagics(Magics):
         from arroyo_nb.rows_commands import define
 
         define(self.session, name, cell, options, self._shell.user_ns, _say)
+
+    @no_var_expand
+    @cell_magic("arroyo_test")
+    @_documented(test_commands.help_text())
+    def arroyo_test(self, line: str, cell: str) -> None:
+        """How a test is written, see :mod:`arroyo_nb.test_commands`."""
+        from arroyo_nb.views.notebook import is_interactive, publish
+
+        show = publish if is_interactive(self._shell) else None
+        variables = self._shell.user_ns
+        test_commands.run_cell(self.session, line, cell, variables, _say, show)
 
     def close(self) -> None:
         """Listen to the shell no more, stop all runs and the broker."""
@@ -677,7 +689,7 @@ def unload(shell: Any) -> None:
     if ARROW_TABLE in pages and pages.lookup_by_type(ARROW_TABLE) is _arrow_page:
         pages.pop(ARROW_TABLE)
     for kind in ("line", "cell"):
-        for name in ("arroyo", "arroyo_udf", "arroyo_rows"):
+        for name in ("arroyo", "arroyo_udf", "arroyo_rows", "arroyo_test"):
             shell.magics_manager.magics[kind].pop(name, None)
     try:
         loaded.magics.close()

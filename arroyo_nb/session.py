@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.cell_tests.session_tests import SessionTests
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.jars import Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
@@ -55,7 +56,7 @@ _FIRST_RUN = (
 extension has them in the background."""
 
 
-class Session(TopicTasks, WhatIfTasks, SessionFunctions):
+class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
     """A catalog, an engine and runs; a context manager that stops them all.
 
     One that nobody closes is closed when the process exits.
@@ -98,6 +99,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions):
     ) -> None:
         super().__init__(tell)
         SessionFunctions.__init__(self)
+        SessionTests.__init__(self)
         self.catalog = Catalog()
         self.answers: tuple[StatementAnswer, ...] = ()
         """What SHOW TABLES, DESCRIBE and EXPLAIN of the last script answer."""
@@ -490,6 +492,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions):
             origin=None if name in self._attached else origin,
             with_state=with_state,
             overwrite=overwrite,
+            tests=self.carried_tests(name),
         )
 
     def job_folder(self, name: str) -> Path:
