@@ -10,7 +10,7 @@ the gap that their rows are counted by.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -23,6 +23,9 @@ from arroyo_nb.spark.observe import pane
 
 MOST_BINS = 40
 """Bars of a histogram at most."""
+
+MOST_LENGTHS = 5_000
+"""Lengths that are told apart, so that hours of running stay bounded."""
 
 MILLISECOND = timedelta(milliseconds=1)
 """Spark's watermarks are counted in these."""
@@ -120,30 +123,87 @@ def lateness(
     >>> found.rows, found.late_rows, str(found.longest), str(found.keep_all)
     (3, 1, '1:10:00', '0:01:00.001000')
     """
-    first_end, width = _first_end(window), pane(window)
-    late: Counter[timedelta] = Counter()
-    needed: Counter[timedelta] = Counter()
-    missed = 0
-    newest: datetime | None = None
-    for batch, basis in zip(batches, _bases(batches, delay), strict=True):
+    counts = LatenessCounts(window, delay)
+    for batch in batches:
+        counts.add(batch)
+    return counts.lateness
+
+
+class LatenessCounts:
+    """How late the rows of a trace were so far: a batch costs what its panes do.
+
+    Parameters
+    ----------
+    window
+        What the rows are put into.
+    delay
+        What the watermark subtracts.
+    """
+
+    def __init__(self, window: nodes.Window, delay: timedelta) -> None:
+        self._first_end, self._width = _first_end(window), pane(window)
+        self._delay = delay
+        self._late, self._needed = _Lengths(), _Lengths()
+        self._missed = 0
+        # Newest event times: after the batch before, and after the one before that.
+        self._newest: datetime | None = None
+        self._before: datetime | None = None
+
+    def add(self, batch: TracedBatch) -> None:
+        """Count the rows of the next batch."""
+        basis = self._basis(batch)
         for start, rows in batch.pane_rows.items():
-            end = first_end(start)
-            missed += rows if end <= batch.late_watermark else 0
-            late[_above(newest, start + width)] += rows
-            needed[_least_delay(basis, end)] += rows
-        newest = batch.max_event_time or newest
-    return Lateness(
-        rows=late.total(),
-        late_rows=missed,
-        bins=_bins(late),
-        p50=_reaching(late, 500),
-        p99=_reaching(late, 990),
-        longest=_reaching(late, 1000),
-        keep_99=_reaching(needed, 990),
-        keep_999=_reaching(needed, 999),
-        keep_all=_reaching(needed, 1000),
-        delay=delay,
-    )
+            end = self._first_end(start)
+            self._missed += rows if end <= batch.late_watermark else 0
+            self._late.add(_above(self._newest, start + self._width), rows)
+            self._needed.add(_least_delay(basis, end), rows)
+        self._before = self._newest
+        self._newest = batch.max_event_time or self._newest
+
+    @property
+    def lateness(self) -> Lateness:
+        """What the counts say."""
+        late, needed = self._late.rows, self._needed.rows
+        return Lateness(
+            rows=late.total(),
+            late_rows=self._missed,
+            bins=_bins(late),
+            p50=_reaching(late, 500),
+            p99=_reaching(late, 990),
+            longest=_reaching(late, 1000),
+            keep_99=_reaching(needed, 990),
+            keep_999=_reaching(needed, 999),
+            keep_all=_reaching(needed, 1000),
+            delay=self._delay,
+        )
+
+    def _basis(self, batch: TracedBatch) -> datetime | None:
+        """The newest event time that the late watermark of a batch was made of; None
+        where there was none yet."""
+        mark = before_end(batch.late_watermark)
+        if mark is not None and mark > EPOCH:
+            return mark + self._delay
+        # A delay that is longer than the time since the epoch leaves the watermark
+        # there, and the end of the stream has no event time. Spark's late watermark is
+        # that of the batch before, which is made of those before that one.
+        return self._before
+
+
+class _Lengths:
+    """Rows by a length of time. Of more than :data:`MOST_LENGTHS` lengths those near
+    each other are counted together, by the longest of them."""
+
+    def __init__(self) -> None:
+        self.rows: Counter[timedelta] = Counter()
+        self._unit = MICROSECOND
+
+    def add(self, length: timedelta, rows: int) -> None:
+        self.rows[-(-length // self._unit) * self._unit] += rows
+        while len(self.rows) > MOST_LENGTHS:
+            self._unit *= 10
+            before, self.rows = self.rows, Counter()
+            for known, found in before.items():
+                self.rows[-(-known // self._unit) * self._unit] += found
 
 
 def _first_end(window: nodes.Window) -> Callable[[datetime], datetime]:
@@ -162,22 +222,6 @@ def _first_end(window: nodes.Window) -> Callable[[datetime], datetime]:
 def _after(instant: datetime, slide: timedelta) -> datetime:
     """The first multiple of a slide since the epoch after an instant."""
     return EPOCH + ((instant - EPOCH) // slide + 1) * slide
-
-
-def _bases(
-    batches: Sequence[TracedBatch], delay: timedelta
-) -> Iterator[datetime | None]:
-    """The newest event time that the late watermark of each batch was made of; None
-    where there was none yet."""
-    for index, batch in enumerate(batches):
-        mark = before_end(batch.late_watermark)
-        if mark is not None and mark > EPOCH:
-            yield mark + delay
-        else:
-            # A delay that is longer than the time since the epoch leaves the watermark
-            # there, and the end of the stream has no event time. Spark's late watermark
-            # is that of the batch before, which is made of those before that one.
-            yield batches[index - 2].max_event_time if index >= 2 else None
 
 
 def _above(newest: datetime | None, instant: datetime) -> timedelta:
