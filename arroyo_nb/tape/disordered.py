@@ -148,8 +148,9 @@ class _Pass:
         self._begins: deque[_Begin] = deque()
         self._first_chunk = 0
         self._held = _Held()
-        # The last row, where it comes twice: what it comes with is not there yet.
-        self._carried: tuple[pa.Table, int] | None = None
+        # The last row, where it comes twice: what it comes with is not there yet. With
+        # when it arrives, and the chunk that it is of.
+        self._carried: tuple[pa.Table, int, int] | None = None
 
     def chunks(self) -> Iterator[Chunk]:
         dropped, bad = 0, tuple[Any, ...]()
@@ -183,9 +184,9 @@ class _Pass:
             self._first_us = int(bases[0])
         moments = bases + self._lateness(rows, begin.row)
         if self._carried is not None and count:
-            before, moment = self._carried
-            self._hold(before, [max(moment, int(moments[0]))], [2 * begin.row + 1],
-                       number - 1)  # fmt: skip
+            before, moment, chunk_of = self._carried
+            moment = max(moment, int(moments[0]))
+            self._hold(before, [moment], [2 * begin.row + 1], chunk_of)
             self._carried = None
         self._hold(rows, moments, 2 * (begin.row + np.arange(count)), number)
         self._repeat(rows, moments, begin.row, number)
@@ -228,7 +229,8 @@ class _Pass:
         parts = _random(self._disorder.seed, "duplicate", first, rows.num_rows)
         chosen = np.flatnonzero(parts < self._disorder.duplicate)
         if len(chosen) and chosen[-1] == rows.num_rows - 1:
-            self._carried = rows.slice(rows.num_rows - 1), int(moments[-1])
+            last = rows.slice(rows.num_rows - 1)
+            self._carried = last, int(moments[-1]), number
             chosen = chosen[:-1]
         later = np.maximum(moments[chosen], moments[chosen + 1])
         self._hold(rows.take(chosen), later, 2 * (first + chosen + 1) + 1, number)
@@ -236,8 +238,7 @@ class _Pass:
     def _carry_last(self) -> None:
         """The last row of the tape comes twice at once: no other follows it."""
         if self._carried is not None:
-            rows, moment = self._carried
-            number = self._first_chunk + len(self._begins) - 1
+            rows, moment, number = self._carried
             self._hold(rows, [moment], [2 * self._next.row + 1], number)
             self._carried = None
 
@@ -319,7 +320,8 @@ class _Pass:
             yield Chunk(rows.slice(start, end - start), self._position())
 
     def _forget(self, oldest: int) -> None:
-        # The newest chunk stays: its last row may come twice.
+        if self._carried is not None:
+            oldest = min(oldest, self._carried[2])
         while len(self._begins) > 1 and self._first_chunk < oldest:
             self._begins.popleft()
             self._first_chunk += 1

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from arroyo_nb.views.axis_ticks import Axis
-from arroyo_nb.views.event_time_axis import CHAR, MARGIN, TOP, WIDTH, svg, ticks
+from arroyo_nb.views.event_time_axis import MARGIN, TOP, WIDTH, svg, ticks
 from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, interval, plain
 from arroyo_nb.views.inert import SOFT, picture
 from arroyo_nb.views.listing import listing, rows
@@ -150,7 +150,7 @@ def _svg(found: Comparison) -> str:
         f'<text x="{MARGIN}" y="18">↑ {escaped(found.names[0])}</text>',
         f'<text x="{MARGIN}" y="36">↓ {escaped(found.names[1])}</text>',
         f'<text class="late" x="{WIDTH - MARGIN}" y="18" text-anchor="end">'
-        "≠ differs</text>",
+        "● differs</text>",
         *ticks(axis, BOTTOM),
         f'<line class="tick" x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{MIDDLE}" '
         f'y2="{MIDDLE}"/>',
@@ -190,9 +190,8 @@ def _pair(axis: Axis, pair: WindowPair, most: int, wide: float) -> list[str]:
     ]
     if pair.differs:
         parts.append(
-            f'<text class="late" x="{x + wide / 2:.1f}" '
-            f'y="{MIDDLE - up - 4:.1f}" text-anchor="middle">'
-            f"{'≠' if wide >= CHAR else '·'}</text>"
+            f'<circle cx="{x + wide / 2:.1f}" cy="{MIDDLE - up - 6:.1f}" r="3" '
+            'style="fill:var(--late)"/>'
         )
     return [*parts, "</g>"]
 

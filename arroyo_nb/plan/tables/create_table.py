@@ -35,7 +35,11 @@ from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.tables.change_tables import changes_problems
 from arroyo_nb.plan.tables.columns import Declared, declared_columns
-from arroyo_nb.plan.tables.disorder import DISORDER_OPTIONS, check_disorder
+from arroyo_nb.plan.tables.disorder import (
+    DISORDER_OPTIONS,
+    check_disorder,
+    has_disorder,
+)
 from arroyo_nb.plan.tables.lookup_tables import (
     CACHE_OPTIONS,
     check_temporary,
@@ -353,7 +357,8 @@ class _DeclaredTable:
         # Any source can lack an event time, not only one that is decoded.
         if self._info.formats or Direction.SOURCE in self._info.directions:
             values |= self._options.take_all(COMMON_OPTIONS, problems)
-        if direction in (Direction.SOURCE, None):
+        # Only where one is meant: they would drown the other options in a hint.
+        if direction in (Direction.SOURCE, None) and has_disorder(self._options.given):
             values |= self._options.take_all(DISORDER_OPTIONS, problems)
         problems.attempt(partial(self._check_framing, values))
         return values

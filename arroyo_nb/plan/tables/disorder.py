@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 
 from arroyo_nb.connectors import Connector, Streaming
@@ -78,7 +78,7 @@ _TOGETHER = ((DELAY, DELAYED), (DELAYED, DELAY), (GAP, GAP_AFTER), (GAP_AFTER, G
 """Options that are nothing without another."""
 
 
-def has_disorder(options: Mapping[str, OptionValue]) -> bool:
+def has_disorder(options: Iterable[str]) -> bool:
     """Whether rows come otherwise than they were recorded."""
     return any(name.startswith(PREFIX) for name in options)
 

@@ -7,8 +7,15 @@ import pytest
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.observe.trace import Trace, TracedBatch
+from arroyo_nb.schema import EPOCH
 from arroyo_nb.session import Session
-from arroyo_nb.whatif.delays import own_delays, read_delays, with_delay
+from arroyo_nb.whatif.delays import (
+    chosen_delays,
+    own_delays,
+    read_delays,
+    with_delay,
+)
 
 SECOND = timedelta(seconds=1)
 
@@ -84,3 +91,21 @@ def test_a_watermark_by_an_expression_has_no_delay():
         pytest.fail(f"the script is good: {problem}")
     with pytest.raises(RunProblem, match="follows an expression"):
         own_delays(sink)
+
+
+def batch(number, newest, late_mark, panes):
+    panes = {EPOCH + n * SECOND: rows for n, rows in panes.items()}
+    mark = EPOCH + late_mark * SECOND
+    return TracedBatch(number, number, mark, mark, {}, EPOCH + newest * SECOND, panes)
+
+
+def test_delays_that_nobody_named_are_those_that_the_trace_makes_worth_trying():
+    trace = Trace(nodes.Tumble(10 * SECOND))
+    trace.add(batch(0, 100_000, 0, {100_000: 995}))
+    trace.add(batch(1, 100_000, 0, {100_000: 1}))
+    # Rows of a window that ended an hour and a bit before the newest event.
+    trace.add(batch(2, 100_000, 99_995, {96_000: 4, 80_000: 1}))
+    found = chosen_delays([trace], [5 * SECOND])
+    assert found[:2] == (0 * SECOND, 5 * SECOND)
+    # 3,990 s and 19,990 s, and a millisecond, rounded up as a person would.
+    assert found[2:] == (4200 * SECOND, 21600 * SECOND)
