@@ -131,6 +131,7 @@ def test_what_stays_is_an_image_and_the_text() -> None:
     assert "svg" not in page.tags
     assert "Sink delays" in page.text
     assert "data-do" not in made["text/html"]
+    assert made["text/plain"].endswith("Sink delays")
 
 
 def test_a_run_without_steps_has_the_text_only() -> None:
