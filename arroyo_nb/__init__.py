@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from arroyo_nb.session import Session as Session
     from arroyo_nb.udfs.decorators import udaf as udaf
     from arroyo_nb.udfs.decorators import udf as udf
+    from arroyo_nb.views.compare import compare as compare
 
 __version__ = "0.1.0"
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Session",
     "__version__",
     "active_session",
+    "compare",
     "load_trace",
     "udaf",
     "udf",
@@ -37,6 +39,10 @@ def __getattr__(name: str) -> Any:
         from arroyo_nb.session import Session
 
         return Session
+    if name == "compare":
+        from arroyo_nb.views.compare import compare
+
+        return compare
     if name in ("udf", "udaf"):
         from arroyo_nb.udfs import decorators
 

@@ -17,10 +17,7 @@ from arroyo_nb.kafka.peek.topics import SAMPLE, sample, topics
 from arroyo_nb.run.interrupts import interruptible
 from arroyo_nb.session import Session
 from arroyo_nb.views import topics as views
-from arroyo_nb.views.formatting import plain
-from arroyo_nb.views.notebook import NotebookSlot, publish
-
-LINE_CHARS = 400
+from arroyo_nb.views.notebook import ProgressOutput, publish
 
 
 class KafkaCommands:
@@ -107,18 +104,3 @@ class KafkaCommands:
         if not broker.alive:
             return "the local broker has ended: %arroyo kafka start makes a new one"
         return f"Kafka is at {broker.bootstrap_servers}"
-
-
-class ProgressOutput:
-    """One output that says how far something is."""
-
-    def __init__(self) -> None:
-        self._slot: NotebookSlot | None = None
-
-    def tell(self, text: str) -> None:
-        """Show a line in place of the one before."""
-        data = {"text/plain": plain(text, LINE_CHARS)}
-        if self._slot is None:
-            self._slot = NotebookSlot(data)
-        else:
-            self._slot.update(data)

@@ -59,6 +59,12 @@ def _rows(text: str) -> int:
     return int(text)
 
 
+def _output_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("is not the number of an output, from 0 on")
+    return int(text[:6])
+
+
 def _view(text: str) -> str:
     if text not in VIEWS:
         raise ValueError(f"is not a view: {', '.join(VIEWS)}")
@@ -117,11 +123,11 @@ FLAGS = (
 )  # fmt: skip
 
 
-def _by_name(flags: Iterable[Flag]) -> Mapping[str, Flag]:
+def flags_by_name(flags: Iterable[Flag]) -> Mapping[str, Flag]:
     return {name: flag for flag in flags for name in flag.names}
 
 
-FLAGS_BY_NAME: Mapping[str, Flag] = _by_name(FLAGS)
+FLAGS_BY_NAME: Mapping[str, Flag] = flags_by_name(FLAGS)
 
 
 RECORD_FLAGS = (
@@ -175,6 +181,13 @@ HEAD_FLAGS = (
     Flag("rows", ("-n", "--rows"), "how many rows, 10 if not said", "N", _rows),
 )
 
+WHATIF_FLAGS = (
+    Flag("delays", ("--delay",), "the delays to try, with commas", "1s,30m,2h"),
+    Flag("every", ("--every",), "how much event time a micro-batch has; as in the run "
+         "if not said", "TIME"),
+    Flag("output", ("--output",), "which output, from 0 on", "N", _output_number),
+)  # fmt: skip
+
 ROWS_FLAGS = (
     Flag("watermark", ("--watermark",), "how late rows may be, such as '10 seconds'; 1 "
          "second if not said", "TIME"),
@@ -200,7 +213,7 @@ ROWS_FLAGS = (
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
 
-ROWS_FLAGS_BY_NAME: Mapping[str, Flag] = _by_name(ROWS_FLAGS)
+ROWS_FLAGS_BY_NAME: Mapping[str, Flag] = flags_by_name(ROWS_FLAGS)
 
 ALL = "--all"
 
@@ -253,7 +266,7 @@ class Command:
         ArroyoError
             When it does not fit.
         """
-        words, given = _parsed(rest, _by_name(self.flags), len(rest), self.words)
+        words, given = _parsed(rest, flags_by_name(self.flags), len(rest), self.words)
         self.check(words)
         for flag in self.flags:
             if flag.key in self.needs and flag.key not in given:
@@ -299,6 +312,8 @@ COMMANDS: Mapping[str, Command] = {
                 "VARIABLE KEY...", "a variable and the columns of its key", 2, inf),
         Command("explain", "show the plan of a run",
                 "NAME", "the name of one run", 1, 1, runs=True),
+        Command("doctor", "say why a run gives no rows; without a name the newest",
+                "[NAME]", "at most the name of one run", 0, 1, runs=True),
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("speed", "play what follows of a run at another speed",
@@ -312,6 +327,11 @@ COMMANDS: Mapping[str, Command] = {
         Command("save", "save a run as a trace, or as a page for a browser",
                 "NAME -o FILE.parquet|FILE.html", "the name of one run, and -o with "
                 "the file", 1, 1, runs=True, flags=SAVE_FLAGS, needs=("path",)),
+        Command("whatif", "try other watermark delays on the rows of a run",
+                "NAME [--delay 1s,30m,2h] [--every TIME] [--output N]",
+                "the name of one run", 1, 1, runs=True, flags=WHATIF_FLAGS),
+        Command("compare", "two runs side by side, what differs marked",
+                "NAME NAME", "the names of two runs", 2, 2, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
                 "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state] "
                 "[--overwrite]",
@@ -397,9 +417,16 @@ def parse_rows_line(line: str) -> tuple[str, dict[str, Any]]:
     SyntaxProblem
         One line on the first option that is wrong, or that there is no name.
     """
-    words, given = _parsed(split(line), ROWS_FLAGS_BY_NAME, 1, usage=_ROWS_USAGE)
+    return parse_named_line(line, ROWS_FLAGS_BY_NAME, "table", _ROWS_USAGE)
+
+
+def parse_named_line(
+    line: str, known: Mapping[str, Flag], what: str, usage: str
+) -> tuple[str, dict[str, Any]]:
+    """Parse a name and options; ``what`` has the name. See :func:`parse_rows_line`."""
+    words, given = _parsed(split(line), known, 1, usage=usage)
     if not words and "help" not in given:
-        raise SyntaxProblem("the table has no name", hint=_ROWS_USAGE)
+        raise SyntaxProblem(f"the {what} has no name", hint=usage)
     return words[0] if words else "", given
 
 
@@ -478,7 +505,6 @@ def _value(flag: Flag, name: str, text: str) -> Any:
 
 def help_text() -> str:
     """The help of the magics."""
-    options = ((f"{', '.join(f.names)} {f.value or ''}", f.doc) for f in FLAGS)
     commands = ((f"%arroyo {c.name} {c.takes}", c.doc) for c in COMMANDS.values())
     return "\n".join(
         (
@@ -501,9 +527,9 @@ def help_text() -> str:
             "",
             "makes a table of these rows, a stream to try things with; %%arroyo_rows "
             "--help",
-            "lists its options.",
+            "lists its options. %%arroyo_test NAME tests a query; see its --help.",
             "",
-            *_aligned(options),
+            *options_text(FLAGS),
             "",
             *_aligned(commands),
         )
@@ -512,7 +538,6 @@ def help_text() -> str:
 
 def rows_help_text() -> str:
     """The help of ``%%arroyo_rows``."""
-    options = ((f"{', '.join(f.names)} {f.value or ''}", f.doc) for f in ROWS_FLAGS)
     return "\n".join(
         (
             "Make a table of the rows of a cell, which come as a stream.",
@@ -526,9 +551,14 @@ def rows_help_text() -> str:
             "The first line names the columns, each perhaps with a type. Each row is",
             "a micro-batch; where blank lines stand between rows, they end them.",
             "",
-            *_aligned(options),
+            *options_text(ROWS_FLAGS),
         )
     )
+
+
+def options_text(flags: Iterable[Flag]) -> list[str]:
+    """Options, a line each."""
+    return _aligned((f"{', '.join(f.names)} {f.value or ''}", f.doc) for f in flags)
 
 
 def _aligned(rows: Iterable[tuple[str, str]]) -> list[str]:

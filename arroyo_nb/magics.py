@@ -31,6 +31,7 @@ from IPython.core.magic import (
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import magic_options as flags
+from arroyo_nb import test_commands
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.sigterm import close_at_sigterm
@@ -156,6 +157,17 @@ class ArroyoMagics(Magics):
         from arroyo_nb.rows_commands import define
 
         define(self.session, name, cell, options, self._shell.user_ns, _say)
+
+    @no_var_expand
+    @cell_magic("arroyo_test")
+    @_documented(test_commands.help_text())
+    def arroyo_test(self, line: str, cell: str) -> None:
+        """How a test is written, see :mod:`arroyo_nb.test_commands`."""
+        from arroyo_nb.views.notebook import is_interactive, publish
+
+        show = publish if is_interactive(self._shell) else None
+        variables = self._shell.user_ns
+        test_commands.run_cell(self.session, line, cell, variables, _say, show)
 
     def close(self) -> None:
         """Listen to the shell no more, stop all runs and the broker."""
@@ -418,6 +430,11 @@ class ArroyoMagics(Magics):
     def _do_explain(self, name: str) -> None:
         _say(self.session.get(name).explain())
 
+    def _do_doctor(self, name: str | None = None) -> None:
+        from arroyo_nb.doctor_commands import examine
+
+        examine(self.session, name)
+
     def _do_speed(self, name: str, speed: str) -> None:
         run = self.session.get(name)
         run.set_speed(speed)
@@ -439,6 +456,16 @@ class ArroyoMagics(Magics):
         from arroyo_nb.trace_commands import save
 
         save(self.session, name, path, _say)
+
+    def _do_whatif(self, name: str, **options: Any) -> None:
+        from arroyo_nb.whatif_commands import whatif
+
+        whatif(self.session, name, **options)
+
+    def _do_compare(self, first: str, second: str) -> None:
+        from arroyo_nb.whatif_commands import compare
+
+        compare(self.session, first, second)
 
     def _do_promote(self, name: str, **options: Any) -> None:
         from arroyo_nb.views.notebook import publish
@@ -662,7 +689,7 @@ def unload(shell: Any) -> None:
     if ARROW_TABLE in pages and pages.lookup_by_type(ARROW_TABLE) is _arrow_page:
         pages.pop(ARROW_TABLE)
     for kind in ("line", "cell"):
-        for name in ("arroyo", "arroyo_udf", "arroyo_rows"):
+        for name in ("arroyo", "arroyo_udf", "arroyo_rows", "arroyo_test"):
             shell.magics_manager.magics[kind].pop(name, None)
     try:
         loaded.magics.close()

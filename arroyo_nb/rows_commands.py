@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.engine.paths import user_path
-from arroyo_nb.errors import RunProblem, SyntaxProblem
-from arroyo_nb.frames import gives_rows
-from arroyo_nb.registry import did_you_mean
+from arroyo_nb.errors import SyntaxProblem
 from arroyo_nb.row_tables.disorder import OPTIONS
+from arroyo_nb.row_tables.named_data import named_data
 from arroyo_nb.views.listing import changes
 
 if TYPE_CHECKING:
@@ -54,7 +51,7 @@ def define(
                 f"the rows are those of '{source}', and the cell has rows too",
                 hint="remove the rows, or --from",
             )
-        data = _data(source, variables)
+        data = named_data(source, variables)
     before = session.catalog
     users = session.users(before.get(name)) if name in before else []
     disorder = {key: value for key, value in options.items() if key in OPTIONS}
@@ -70,27 +67,3 @@ def define(
             f"{', '.join(users)} still reads the rows as they were: run its cell again "
             "for the new ones"
         )
-
-
-def _data(source: str, variables: Mapping[str, Any]) -> Any:
-    """The value of a variable, or the path of a file."""
-    if source in variables:
-        return variables[source]
-    if not source.isidentifier():
-        return user_path(source)
-    if Path(source).exists():
-        return Path(source)
-    frames = [n for n, v in variables.items() if gives_rows(v) or _is_list(n, v)]
-    raise RunProblem(
-        f"there is no variable '{source}'",
-        hint=did_you_mean(source, frames)
-        or f"assign the rows to {source} in a cell before this one, or name a CSV file",
-    )
-
-
-def _is_list(name: str, value: Any) -> bool:
-    # IPython keeps lists of its own: its history.
-    return isinstance(value, list) and not name.startswith("_") and name not in _SHELL
-
-
-_SHELL = ("In", "Out")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.cell_tests.session_tests import SessionTests
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.jars import Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
@@ -28,6 +29,7 @@ from arroyo_nb.run.runs import Runs
 from arroyo_nb.run.topic_tasks import TopicTasks
 from arroyo_nb.udfs.languages import compiled_functions
 from arroyo_nb.udfs.session_functions import SessionFunctions
+from arroyo_nb.whatif_tasks import WhatIfTasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan.nodes import Node
     from arroyo_nb.plan.show_statements import StatementAnswer
     from arroyo_nb.row_tables.define import RowTable
+    from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
 
@@ -53,7 +56,7 @@ _FIRST_RUN = (
 extension has them in the background."""
 
 
-class Session(TopicTasks, SessionFunctions):
+class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
     """A catalog, an engine and runs; a context manager that stops them all.
 
     One that nobody closes is closed when the process exits.
@@ -96,6 +99,7 @@ class Session(TopicTasks, SessionFunctions):
     ) -> None:
         super().__init__(tell)
         SessionFunctions.__init__(self)
+        SessionTests.__init__(self)
         self.catalog = Catalog()
         self.answers: tuple[StatementAnswer, ...] = ()
         """What SHOW TABLES, DESCRIBE and EXPLAIN of the last script answer."""
@@ -297,6 +301,10 @@ class Session(TopicTasks, SessionFunctions):
         """
         return self._runs.get(name)
 
+    def doctor(self, name: str | None = None) -> Report:
+        """See :meth:`Run.doctor <arroyo_nb.run.run.Run.doctor>`; None: the newest."""
+        return (self._runs.newest if name is None else self.get(name)).doctor()
+
     def lookup(self, name: str, frame: Any, *, key: str | Sequence[str]) -> None:
         """Make the rows of a DataFrame a table that streams look rows up in.
 
@@ -484,6 +492,7 @@ class Session(TopicTasks, SessionFunctions):
             origin=None if name in self._attached else origin,
             with_state=with_state,
             overwrite=overwrite,
+            tests=self.carried_tests(name),
         )
 
     def job_folder(self, name: str) -> Path:

@@ -40,6 +40,7 @@ from arroyo_nb.plan.explain.differences import DIFFERENCES
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.functions import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
+from arroyo_nb.test_commands import TEST_FLAGS
 from arroyo_nb.with_options import Option, OptionKind
 
 GENERATED = "% Made by docs/reference_pages.py of the package's tables: edit those.\n\n"
@@ -309,6 +310,10 @@ def _magics() -> str:
         "line on: a table that plays them as a stream. See [your own "
         "rows](../how-to/your-own-rows.md).\n\n"
         + _table(("option", "what it does"), rows(flags.ROWS_FLAGS)),
+        "## %%arroyo_test\n\n`%%arroyo_test NAME [OPTIONS]`, and GIVEN, WHEN and "
+        "EXPECT from the second line on: a test of a query. See [test a "
+        "query](../how-to/test-a-query.md).\n\n"
+        + _table(("option", "what it does"), rows(TEST_FLAGS)),
         "## %arroyo\n",
     ]
     for command in flags.COMMANDS.values():

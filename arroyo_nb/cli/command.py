@@ -40,6 +40,7 @@ EXAMPLES = {
   arroyo-nb check flights.ipynb -p least=60
   arroyo-nb check job.yaml --deny all""",
     "promote": "  arroyo-nb promote flights.ipynb --name by_hour --target kubernetes",
+    "export-tests": "  arroyo-nb export-tests flights.ipynb -o tests",
     "diff": "  arroyo-nb diff old/job.yaml new/job.yaml",
     "jobs": """\
   arroyo-nb jobs

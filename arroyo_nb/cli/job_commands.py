@@ -16,10 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.cell_tests.check import check_test_file
+from arroyo_nb.cell_tests.export import carried, pytest_file
 from arroyo_nb.cli import notebook_file
 from arroyo_nb.cli.notebook_file import PlannedCell
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner, spec_file, transfer
+from arroyo_nb.jobs.carried_tests import TEST_SUFFIX, identifier, write_files
+from arroyo_nb.jobs.ci import CELLS
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.review import review
 from arroyo_nb.jobs.runner.counts import read_progress
@@ -85,6 +89,7 @@ def promote(
         target=target,
         ends=options.ends,
         overwrite=overwrite,
+        tests=carried(notebook_file.cell_tests(notebook, values), job=cell.name),
     )
     for finding in made.findings:
         say(finding.line)
@@ -92,6 +97,42 @@ def promote(
         say(f"note: {note}")
     say(f"wrote {there}; run it with: {made.command}")
     return GOOD
+
+
+def export_tests(
+    notebook: Path, out: Path | None, *, values: Mapping[str, Any], say: Say
+) -> int:
+    """Write the tests of a notebook as files of pytest, and say which are not."""
+    wrong = [
+        problem
+        for cell in notebook_file.streaming_cells(notebook, values)
+        if cell.error is not None
+        for problem in cell.error.problems
+    ]
+    for problem in wrong:
+        say(one_line(problem))
+    tests = carried(notebook_file.cell_tests(notebook, values))
+    for note in tests.notes:
+        say(f"note: {note}")
+    if not tests.names:
+        raise PromoteProblem(
+            f"'{notebook}' has no test that can be exported",
+            hint="a cell with a test begins with %%arroyo_test NAME",
+        )
+    there = out or notebook.parent / "tests"
+    stem = identifier(notebook.stem)
+    data = f"{stem}_cells"
+    name = f"test_{stem}.py"
+    kept = tests.within(data)
+    files = {**kept.files, name: pytest_file(tests, notebook.name, data)}
+    stale = write_files(there, files, name)
+    kept.write_copies(there)
+    for path in stale:
+        say(f"note: '{path}' is of no test any more: remove it")
+    number = len(tests.names)
+    said = f"{number} test{'s' * (number != 1)}"
+    say(f"wrote {said} to {there / name}; run: pytest {shlex.quote(str(there))}")
+    return BAD if wrong or tests.notes else GOOD
 
 
 def attach(path: Path, *, say: Say) -> int:
@@ -175,10 +216,21 @@ def check_spec(
     for line in _odd_rows(path, made.file.plan(strict=errors.strict)):
         say(line)
     bad = bool(made.denied)
-    for line in (*_drift(made.file, path, values), *made.unreviewed):
+    tests = sorted((path.parent / CELLS).glob(f"*{TEST_SUFFIX}"))
+    wrong = (line for test in tests for line in _wrong_with(test))
+    for line in (*_drift(made.file, path, values), *made.unreviewed, *wrong):
         bad = True
         say(line)
     return BAD if bad else GOOD
+
+
+def _wrong_with(test: Path) -> Iterator[str]:
+    """What is wrong with a test in a job's folder, a line each; an error in the job's
+    own script has its place there."""
+    for problem in check_test_file(test):
+        line = one_line(problem)
+        is_own = problem.source is not None and problem.source.name == str(test)
+        yield line if is_own else f"{test}: {line}"
 
 
 def _odd_rows(path: Path, plan: Plan) -> Iterator[str]:

@@ -10,6 +10,7 @@ import ast
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +23,19 @@ from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.row_tables import ARRIVES
 from arroyo_nb.source import ScriptText
+from arroyo_nb.test_commands import parse_test_line
 from arroyo_nb.udfs import registry
 from arroyo_nb.udfs.languages import PYTHON, read_definitions
 from arroyo_nb.udfs.python.from_cells import NotebookNames
 
 if TYPE_CHECKING:
+    from arroyo_nb.cell_tests import CellTest
+    from arroyo_nb.cell_tests.scratch import Setting
     from arroyo_nb.plan import Plan
     from arroyo_nb.udfs.definition import Udf
 
 MAGIC, UDF_MAGIC, ROWS_MAGIC = "%%arroyo", "%%arroyo_udf", "%%arroyo_rows"
+TEST_MAGIC = "%%arroyo_test"
 _EXPECTED = "raises-exception"
 """The tag of a cell that is there for its error."""
 
@@ -77,10 +82,35 @@ def streaming_cells(
     PromoteProblem
         When the file is no notebook.
     """
-    reader = _CellReader(path.name, dict(values or {}), strict)
+    return _read(path, values, strict=strict).planned
+
+
+def cell_tests(
+    path: Path, values: Mapping[str, Any] | None = None
+) -> list[tuple[CellTest, Setting]]:
+    """The tests of a notebook, in order, each with the tables and runs of the cells
+    before it; those with an error are left out.
+
+    Parameters
+    ----------
+    path, values
+        As of :func:`streaming_cells`.
+
+    Raises
+    ------
+    PromoteProblem
+        When the file is no notebook.
+    """
+    return _read(path, values).tests
+
+
+def _read(
+    path: Path, values: Mapping[str, Any] | None, *, strict: bool = False
+) -> _CellReader:
+    reader = _CellReader(path, dict(values or {}), strict)
     for number, cell in enumerate(_code_cells(path), 1):
         reader.read(cell, number)
-    return reader.planned
+    return reader
 
 
 def find(cells: list[PlannedCell], name: str) -> PlannedCell:
@@ -105,9 +135,11 @@ def find(cells: list[PlannedCell], name: str) -> PlannedCell:
 class _CellReader:
     """The state of a notebook whose cells are read one after the other."""
 
-    def __init__(self, file: str, values: dict[str, Any], strict: bool) -> None:
+    def __init__(self, path: Path, values: dict[str, Any], strict: bool) -> None:
         self.planned: list[PlannedCell] = []
-        self._file = file
+        self.tests: list[tuple[CellTest, Setting]] = []
+        self._file = path.name
+        self._folder = path.absolute().parent
         self._given = values
         self._strict = strict
         self._assigned: dict[str, Any] = {}
@@ -128,6 +160,8 @@ class _CellReader:
             try:
                 if magic == ROWS_MAGIC:
                     self._read_rows(behind, body, place)
+                elif magic == TEST_MAGIC:
+                    self._read_test(behind, body, place)
                 else:
                     self._read_functions(magic, behind, body, text, place)
             except ArroyoError as error:
@@ -136,7 +170,7 @@ class _CellReader:
                     self.planned.append(
                         PlannedCell(identity, "", CellLine(), error=error)
                     )
-            if magic != ROWS_MAGIC:
+            if magic not in (ROWS_MAGIC, TEST_MAGIC):
                 self._note(text)
             return
         planned = self._planned(str(cell.get("id", "")), first, body, place)
@@ -176,6 +210,27 @@ class _CellReader:
         tape = user_path(options.get("path", f"{name}.tape"))
         statement = rows_statement(name, found, options.get("watermark"), tape)
         self._catalog = plan_script(statement, self._catalog, name=place).catalog
+
+    def _read_test(self, line: str, body: str, place: str) -> None:
+        """Check a test: its text, its rows, its query; nothing is run."""
+        from arroyo_nb.cell_tests.check import check_test
+        from arroyo_nb.cell_tests.parse import parse_test
+        from arroyo_nb.cell_tests.scratch import Setting
+
+        name, options = parse_test_line(line)
+        if options.get("help"):
+            return
+        case = parse_test(ScriptText(body, place), name)
+        plans = {cell.name: cell.plan for cell in self.planned if cell.plan}
+        setting = Setting(
+            self._catalog.with_functions(registry.rows(self._functions)),
+            self._strict,
+            plans,
+            bind=partial(bind, values={**self._assigned, **self._given}),
+            base=self._folder,
+        )
+        check_test(case, setting)
+        self.tests.append((case, setting))
 
     def _planned(
         self, identity: str, first: str, body: str, place: str

@@ -12,6 +12,7 @@ from arroyo_nb.jobs.targets import LOCAL, TARGETS
 def add_to(commands: Commands) -> None:
     """Add the commands, in the order of the help."""
     _add_promote(commands)
+    _add_export_tests(commands)
     _add_diff(commands)
 
 
@@ -41,6 +42,21 @@ def _add_promote(commands: Commands) -> None:
     add_parameters(promote)
 
 
+def _add_export_tests(commands: Commands) -> None:
+    text = "write the tests in the cells of a notebook as files of pytest"
+    export = add_command(commands, "export-tests", text, _export_tests)
+    export.add_argument("file", metavar="FILE.ipynb", help="the notebook")
+    export.add_argument(
+        "-o",
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="where they are written; else tests beside the notebook",
+    )
+    export.set_defaults(takes_notebook=True)
+    add_parameters(export)
+
+
 def _add_diff(commands: Commands) -> None:
     text = (
         "print how the plans of two jobs or scripts differ, and whether one goes on "
@@ -62,6 +78,17 @@ def _promote(arguments: argparse.Namespace) -> int:
         deny=arguments.deny,
         target=arguments.target,
         overwrite=arguments.overwrite,
+        say=print,
+    )
+
+
+def _export_tests(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.cli import job_commands
+
+    return job_commands.export_tests(
+        Path(arguments.file),
+        arguments.out,
+        values=job_commands.parameters(arguments.parameter),
         say=print,
     )
 

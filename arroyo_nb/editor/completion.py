@@ -24,6 +24,7 @@ from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.jobs.targets import TARGETS
+from arroyo_nb.test_commands import TEST_FLAGS_BY_NAME
 
 if TYPE_CHECKING:
     from arroyo_nb.session import Session
@@ -102,9 +103,12 @@ def complete(session: Session, context: CompletionContext) -> SimpleMatcherResul
     if row == 0 and line.startswith("%%arroyo_rows "):
         options = ((name, "option") for name in flags.ROWS_FLAGS_BY_NAME)
         return _result(_line_word(line), options)
+    if row == 0 and line.startswith("%%arroyo_test "):
+        options = ((name, "option") for name in TEST_FLAGS_BY_NAME)
+        return _result(_line_word(line), options)
     if re.match(r"\s*%arroyo\s", line):
         return _result(_line_word(line), _command(session, line))
-    if not re.match(r"%%arroyo(?!\w)", lines[0]) or row == 0:
+    if not re.match(r"%%arroyo(_test)?(?!\w)", lines[0]) or row == 0:
         return {"completions": []}
     before = "\n".join((*lines[1:row], line))
     catalog = session.catalog.with_functions(session.function_rows())
@@ -262,6 +266,7 @@ def _options(given: dict[str, str]) -> Iterator[Option]:
     """The WITH options that the connector and the format that are given take."""
     from arroyo_nb.connectors import CONNECTORS, format_options
     from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
+    from arroyo_nb.plan.tables.disorder import DISORDER_OPTIONS
     from arroyo_nb.with_options import Option, OptionKind
 
     connector = _plugin(CONNECTORS, given.get("connector", ""))
@@ -273,6 +278,7 @@ def _options(given: dict[str, str]) -> Iterator[Option]:
     if connector.info.formats:
         yield Option("format", OptionKind.ENUM, "how records are written")
         yield from COMMON_OPTIONS
+        yield from DISORDER_OPTIONS
         if (name := given.get("format")) in connector.info.formats:
             yield from format_options(connector, str(name))
 

@@ -12,19 +12,30 @@ import json
 from collections.abc import Collection
 
 from arroyo_nb.jobs import PLAN, SPEC
+from arroyo_nb.jobs.carried_tests import (
+    MADE,
+    NO_TESTS,
+    TEST_SUFFIX,
+    CarriedTests,
+    imports,
+    pytest_functions,
+)
 
-_MADE = '"""Made by arroyo_nb'
+CELLS = "cells"
+"""The folder of the tests that came with the notebook."""
+
+_ON_SPARK = ", and does what\nthe tests of its notebook expect: these start Spark"
 
 _TEXT = (
-    _MADE
+    MADE
     + """, anew at each promotion: put tests of your own into another file.
 
-The job of this folder is the one that was reviewed; no Spark is started.
+The job of this folder is the one that was reviewed{spark}.
 \"""
 
 from pathlib import Path
-
-from arroyo_nb.jobs.review import review
+{pytest}
+{imports}from arroyo_nb.jobs.review import review
 from arroyo_nb.jobs.spec_file import load
 
 SPEC = Path(__file__).with_name("{spec}")
@@ -43,7 +54,7 @@ def test_its_plan_is_the_one_that_was_reviewed():
 
 def test_nothing_is_found_that_was_denied():
     assert review(SPEC, DENIED).denied == ()
-"""
+{tests}"""
 )
 
 
@@ -56,7 +67,7 @@ def file_name(job: str) -> str:
     return f"test_{job.replace('-', '_')}.py"
 
 
-def text(job: str, deny: Collection[str]) -> str:
+def text(job: str, deny: Collection[str], tests: CarriedTests = NO_TESTS) -> str:
     """The test of a job.
 
     Parameters
@@ -65,11 +76,23 @@ def text(job: str, deny: Collection[str]) -> str:
         Its name.
     deny
         The codes of findings that it was promoted without.
+    tests
+        Those of its notebook, which are in the folder :data:`CELLS`.
     """
     denied = json.dumps(sorted(set(deny)))
-    return _TEXT.format(spec=SPEC, plan=PLAN, denied=denied, name=json.dumps(job))
+    folder = f"SPEC.with_name({json.dumps(CELLS)})"
+    return _TEXT.format(
+        spec=SPEC,
+        plan=PLAN,
+        denied=denied,
+        name=json.dumps(job),
+        spark=_ON_SPARK if tests.names else "; no Spark is started",
+        pytest="\nimport pytest\n" if tests.names else "",
+        imports=imports(tests),
+        tests=pytest_functions(tests, folder, TEST_SUFFIX),
+    )
 
 
 def is_generated_test(found: str) -> bool:
     """Whether a file is such a test, of this version or another."""
-    return found.startswith(_MADE)
+    return found.startswith(MADE)

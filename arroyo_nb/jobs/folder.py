@@ -11,6 +11,7 @@ from pathlib import Path
 
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.jobs import LIBRARIES, PLAN, SPEC, ci
+from arroyo_nb.jobs.carried_tests import NO_TESTS, CarriedTests
 from arroyo_nb.jobs.hand_edits import NOTES, Promoted, leftovers, refuse_loss
 from arroyo_nb.jobs.lint import Finding, lint, refuse, report
 from arroyo_nb.jobs.promotion import promoted
@@ -56,6 +57,7 @@ def promote(
     target: str = LOCAL,
     ends: str = "",
     overwrite: bool = False,
+    tests: CarriedTests = NO_TESTS,
 ) -> Promotion:
     """Make a job of a cell's plan, and write its folder; other files in it stay, and
     what a promotion wrote there is written anew, unless somebody has edited it.
@@ -74,6 +76,8 @@ def promote(
         The options by which the cell ends, which a job has not.
     overwrite
         Whether files that were changed by hand are written anew too.
+    tests
+        Those of its notebook.
 
     Raises
     ------
@@ -95,20 +99,23 @@ def promote(
     findings = tuple(lint(file, made))
     refuse(findings, deny)
     delivery = chosen.deliver(file, made, folder)
+    tests = tests.within(ci.CELLS)
     texts = {
         PLAN: made.explain(),
         LINT: report(findings),
-        ci.file_name(name): ci.text(name, deny),
+        ci.file_name(name): ci.text(name, deny, tests),
+        **tests.files,
         **delivery.files,
     }
     texts[SPEC] = file.source.text
     _refuse_foreign(folder, ci.file_name(file.spec.name))
     if not overwrite:
         refuse_loss(folder, texts, file.spec)
-    notes = tuple(_notes(folder, texts, ends, delivery.notes))
+    notes = tuple(_notes(folder, texts, ends, (*delivery.notes, *tests.notes)))
     compiled = compiled_functions(file.functions)
     _write(folder, file, texts)
     _write_libraries(folder, compiled)
+    tests.write_copies(folder)
     return Promotion(folder, file.spec, findings, delivery.command, notes)
 
 

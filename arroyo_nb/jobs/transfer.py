@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import SPEC, owner, spec_file
+from arroyo_nb.jobs.carried_tests import NO_TESTS, CarriedTests
 from arroyo_nb.jobs.folder import Promotion, before, promote
 from arroyo_nb.jobs.resume import judged, spec_of_plan
 from arroyo_nb.jobs.spec import STATE, Origin
@@ -47,6 +48,7 @@ def promote_run(
     origin: Origin | None = None,
     with_state: bool = False,
     overwrite: bool = False,
+    tests: CarriedTests = NO_TESTS,
 ) -> Promotion:
     """Make a job of a run, as :meth:`arroyo_nb.session.Session.promote` does; with its
     state the run is stopped, and its job goes on.
@@ -70,6 +72,7 @@ def promote_run(
         target=target,
         ends=run.options.ends,
         overwrite=overwrite,
+        tests=tests,
     )
     if with_state:
         with defer_interrupts() as interrupts:

@@ -16,7 +16,7 @@ from typing import Any
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import EPOCH, MICROSECOND, Field, Schema, Timestamp
+from arroyo_nb.schema import EPOCH, MICROSECOND, Field, Schema, Timestamp, maybe_null
 
 FIXED_DAY = date(2026, 1, 1)
 """The day of a time that is written without one, and of rows without any time: always
@@ -161,6 +161,11 @@ def with_event_time(schema: Schema, name: str | None) -> Schema:
             for field in schema
         )
     )
+
+
+def with_left_out(declared: Schema, found: Schema) -> Schema:
+    """The columns of a table; those that its rows leave out may be NULL."""
+    return Schema(tuple(f if f.name in found else maybe_null(f) for f in declared))
 
 
 def watermark_delay(given: str | timedelta | None) -> timedelta | None:

@@ -28,7 +28,7 @@ from arroyo_nb.plan.expressions.intervals import interval_text
 from arroyo_nb.plan.tables.render_ddl import written_name, written_table
 from arroyo_nb.row_tables import StreamRows, instant_us, is_utf8, watermark_delay
 from arroyo_nb.row_tables.disorder import disordered
-from arroyo_nb.row_tables.from_data import rows_of_data
+from arroyo_nb.row_tables.from_data import as_declared, rows_of_data
 from arroyo_nb.row_tables.from_text import rows_of_text
 from arroyo_nb.source import ScriptText
 from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US
@@ -37,8 +37,12 @@ from arroyo_nb.tape.records import ROWS, RecordTape, RecordWriter, TapeRecord
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
+    from arroyo_nb.schema import Schema
 
 CELL = "<cell>"
+
+PLAYER = TAPE
+"""The connector that plays rows, and recordings."""
 
 _Parts: TypeAlias = "list[list[tuple[bytes, int]]]"
 """Records by micro-batch: the value of each, and when it arrives."""
@@ -86,8 +90,15 @@ class RowTable:
         return f"{text}, event time {first} to {until}"
 
 
-def read_rows(data: Any, event_time: str | None, arrives: str) -> StreamRows:
+def read_rows(
+    data: Any, event_time: str | None, arrives: str, declared: Schema | None = None
+) -> StreamRows:
     """The rows of a text, of a CSV file, or of a value of Python.
+
+    Parameters
+    ----------
+    declared
+        The columns of the table that these are rows of; None: they say them themselves.
 
     Raises
     ------
@@ -98,12 +109,15 @@ def read_rows(data: Any, event_time: str | None, arrives: str) -> StreamRows:
         data = user_path(data)
     if isinstance(data, Path):
         source = ScriptText(_file_text(data), data.name)
-        return rows_of_text(source, event_time, arrives, is_file=True)
+        return rows_of_text(
+            source, event_time, arrives, is_file=True, declared=declared
+        )
     if isinstance(data, str):
         data = ScriptText(data, CELL)
     if isinstance(data, ScriptText):
-        return rows_of_text(data, event_time, arrives)
-    return rows_of_data(data, event_time, arrives)
+        return rows_of_text(data, event_time, arrives, declared=declared)
+    found = rows_of_data(data, event_time, arrives)
+    return found if declared is None else as_declared(found, declared, event_time)
 
 
 def define_rows(
@@ -117,6 +131,7 @@ def define_rows(
     readers: Callable[[Callable[[Relation], bool]], Sequence[str]],
     work: Path,
     path: Path | None,
+    write_statement: Callable[[StreamRows, Path], str] | None = None,
 ) -> tuple[Catalog, RowTable]:
     """Write the tape of some rows, and declare their table.
 
@@ -139,6 +154,9 @@ def define_rows(
         Where the tape is made, in a folder of its own.
     path
         Where it is to be instead.
+    write_statement
+        Makes the CREATE TABLE of the rows, whose tape is in a place; None: it is that
+        of :func:`rows_statement`.
 
     Returns
     -------
@@ -161,7 +179,10 @@ def define_rows(
     found = disordered(found, disorder)
     _check_arrivals(found.arrivals_us)
     place = path or work / f"{_hash(found)}.tape"
-    statement = rows_statement(name, found, watermark, place)
+    if write_statement is None:
+        statement = rows_statement(name, found, watermark, place)
+    else:
+        statement = write_statement(found, place)
     after = plan(statement).catalog
     table = after.get(name)
     assert isinstance(table, ConnectorTable), "the statement declares it"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.errors import CatalogProblem, DataProblem
 from arroyo_nb.events.definition import declared_type, event_type, is_event_class
 from arroyo_nb.frames import gives_rows, rows_of, typed_rows
+from arroyo_nb.registry import did_you_mean
 from arroyo_nb.row_tables import (
     FIXED_DAY,
     StreamRows,
@@ -20,6 +21,7 @@ from arroyo_nb.row_tables import (
     is_utf8,
     stream_rows,
     with_event_time,
+    with_left_out,
 )
 from arroyo_nb.row_tables.values import time_of
 from arroyo_nb.schema import (
@@ -81,6 +83,51 @@ def rows_of_data(data: Any, event_time: str | None, arrives: str) -> StreamRows:
             if missing is not None:
                 raise _missing(field.name, missing)
     return stream_rows(schema, rows, at, arrivals)
+
+
+def as_declared(
+    found: StreamRows, declared: Schema, event_time: str | None
+) -> StreamRows:
+    """The rows as those of a table that is there: with its types, and NULL in the
+    columns that they lack.
+
+    Raises
+    ------
+    CatalogProblem
+        When they have another column, or a value is of another type.
+    """
+    import pyarrow as pa
+
+    for field in found.schema:
+        if field.name not in declared:
+            raise CatalogProblem(
+                f"the table has no column '{field.name}'",
+                hint=did_you_mean(field.name, declared.names)
+                or f"it has: {', '.join(declared.names)}",
+            )
+    declared = with_left_out(declared, found.schema)
+    columns: dict[str, list[Any]] = {}
+    types = arrow_schema(declared)
+    for field in declared:
+        values = [row.get(field.name) for row in found.rows]
+        if not field.nullable and None in values:
+            raise _missing(field.name, values.index(None))
+        try:
+            columns[field.name] = (
+                pa.array(values, types.field(field.name).type).to_pylist()
+                if any(isinstance(v, Mapping | list) for v in values)
+                else pa.array(values).cast(types.field(field.name).type).to_pylist()
+            )
+        except (pa.ArrowException, OverflowError) as error:
+            raise CatalogProblem(
+                f"'{field.name}' is {field.type}, and a value is not: {error}"
+            ) from None
+    rows = [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+    schema = with_event_time(declared, event_time)
+    return replace(found, schema=schema, rows=rows, event_time=event_time)
 
 
 def _read(data: Any) -> tuple[Schema, list[dict[str, Any]]]:

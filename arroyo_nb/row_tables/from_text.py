@@ -10,12 +10,14 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem, raise_a
 from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.tables.columns import Declared, declared_columns
 from arroyo_nb.plan.tables.render_ddl import written_name
+from arroyo_nb.registry import did_you_mean
 from arroyo_nb.row_tables import (
     StreamRows,
     event_time_column,
     instant_us,
     stream_rows,
     with_event_time,
+    with_left_out,
 )
 from arroyo_nb.row_tables.grid import MOST_PROBLEMS, Cell, Grid, read_grid
 from arroyo_nb.row_tables.values import (
@@ -41,7 +43,12 @@ class _Column:
 
 
 def rows_of_text(
-    source: ScriptText, event_time: str | None, arrives: str, *, is_file: bool = False
+    source: ScriptText,
+    event_time: str | None,
+    arrives: str,
+    *,
+    is_file: bool = False,
+    declared: Schema | None = None,
 ) -> StreamRows:
     """The rows of a text.
 
@@ -57,6 +64,10 @@ def rows_of_text(
     is_file
         Whether it is CSV, whose header names columns and no types: their names may have
         blanks.
+    declared
+        The columns of a table that is there, of which these are rows: they have their
+        types, and what the header leaves out is NULL, whatever they say. The event time
+        is the named one alone then.
 
     Raises
     ------
@@ -74,13 +85,18 @@ def rows_of_text(
     grid = read_grid(source, is_csv=True if is_file else None)
     problems: list[ArroyoError] = []
     try:
-        arrival, columns = _columns(grid, arrives, source, is_file=is_file)
+        arrival, columns = _columns(grid, arrives, source, declared, is_file=is_file)
         found = Schema(tuple(column.field for column in columns))
+        if declared is not None:
+            declared = with_left_out(declared, found)
+            _check_event_time(event_time, found, grid)
         _check_inferred_time(grid, columns, event_time)
-        at = event_time_column(found, event_time)
+        at = event_time
+        if declared is None or at is not None:
+            at = event_time_column(declared or found, event_time)
     except ArroyoError as problem:
         raise problem.at(source) from None
-    schema = with_event_time(found, at)
+    schema = with_event_time(declared or found, at)
     if not grid.rows:
         raise SyntaxProblem(
             "there is a header, and no row below it",
@@ -95,15 +111,22 @@ def rows_of_text(
     if arrival is not None:
         arrivals = _arrivals(grid, arrival, arrives, problems)
     raise_all(problem.at(source) for problem in problems[:MOST_PROBLEMS])
+    nothing = dict.fromkeys(schema.names)
     rows = [
-        dict(zip(schema.names, row, strict=True)) for row in zip(*values, strict=True)
+        {**nothing, **dict(zip(found.names, row, strict=True))}
+        for row in zip(*values, strict=True)
     ]
     groups = [row.group for row in grid.rows] if grid.is_grouped else None
     return stream_rows(schema, rows, at, arrivals, groups)
 
 
 def _columns(
-    grid: Grid, arrives: str, source: ScriptText, *, is_file: bool
+    grid: Grid,
+    arrives: str,
+    source: ScriptText,
+    declared: Schema | None,
+    *,
+    is_file: bool,
 ) -> tuple[int | None, list[_Column]]:
     """The number of the arrival's column, and the others."""
     arrival: int | None = None
@@ -130,16 +153,16 @@ def _columns(
             arrival = number
             continue
         check_visible(name, cell.span)
-        if type_text:
+        if declared is not None:
+            field = _declared_field(declared, name, type_text, cell)
+        elif type_text:
             field = _typed_field(name, type_text, type_at)
-            if reader(field.type) is None:
-                problem = unreadable(field.type, name)
-                problem.span = cell.span
-                raise problem
+            _check_readable(field, cell)
         else:
             cells = (row.cells[number] for row in grid.rows)
             field = Field(name, inferred_type(cells, is_csv=grid.is_csv))
-        columns.append(_Column(number, field, bool(type_text)))
+        is_typed = bool(type_text) or declared is not None
+        columns.append(_Column(number, field, is_typed))
     if not columns:
         raise CatalogProblem(
             f"there is no column but '{arrives}'",
@@ -147,6 +170,43 @@ def _columns(
             hint="name the columns of the table beside it: arrives | at | user",
         )
     return arrival, columns
+
+
+def _declared_field(declared: Schema, name: str, type_text: str, cell: Cell) -> Field:
+    """The column of that name of a table that is there."""
+    field = declared.get(name)
+    if field is None:
+        raise CatalogProblem(
+            f"the table has no column '{name}'",
+            span=cell.span,
+            hint=did_you_mean(name, declared.names)
+            or f"it has: {', '.join(declared.names)}",
+        )
+    if type_text:
+        raise CatalogProblem(
+            f"'{name}' is {field.type}, as the table declares it",
+            span=cell.span,
+            hint="leave its type out",
+        )
+    _check_readable(field, cell)
+    return field
+
+
+def _check_readable(field: Field, cell: Cell) -> None:
+    if reader(field.type) is None:
+        problem = unreadable(field.type, field.name)
+        problem.span = cell.span
+        raise problem
+
+
+def _check_event_time(event_time: str | None, found: Schema, grid: Grid) -> None:
+    """Refuse a header without the event time of a table that is there."""
+    if event_time is not None and event_time not in found:
+        raise CatalogProblem(
+            f"the column '{event_time}' is missing, which is the event time",
+            span=Span(grid.header[0].span.start, grid.header[-1].span.end),
+            hint="add it to the header, and a time to each row",
+        )
 
 
 def _check_arrival(field: Field, cell: Cell) -> None:

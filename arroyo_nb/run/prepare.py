@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
     from arroyo_nb.plan.nodes import Sink
     from arroyo_nb.run.options import RunOptions
+    from arroyo_nb.run.sources.sources import MakeReader
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ def prepare(
     *,
     state: Path | None = None,
     outputs: tuple[Output, ...] | None = None,
+    reader: MakeReader | None = None,
 ) -> PreparedRun:
     """Prepare a plan to be started.
 
@@ -142,6 +144,8 @@ def prepare(
         The folder of the state; None: a temporary one of ours.
     outputs
         Those of the run that is resumed; None: new ones.
+    reader
+        As of :class:`Sources`.
 
     Raises
     ------
@@ -170,6 +174,7 @@ def prepare(
             tick=options.trigger or options.flush,
             stepping=options.step,
             ends_after=_patience(options),
+            reader=reader,
         )
     for output in outputs:
         # Tapes are stepped by their conductors. Topics have none, so that their batches

@@ -27,6 +27,7 @@ from arroyo_nb.run.observe import late_table as late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.input_rate import InputRate
+from arroyo_nb.run.observe.query_facts import QueryFacts, query_facts
 from arroyo_nb.run.observe.run_moments import moments_of, save_trace
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.engine import Engine
+    from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.observe.moments import Moments
     from arroyo_nb.run.observe.progress import TriggerProgress
     from arroyo_nb.run.results.preview import OnRows, Preview
@@ -69,6 +71,9 @@ class RunViews(Protocol):
 
     def save_html(self, run: Any, path: str | Path) -> Path:
         """A page that moves over the micro-batches."""
+
+    def doctor(self, run: Any, engine: Engine) -> Report:
+        """Why it gives no rows."""
 
 
 class Run(BackgroundTask):
@@ -578,10 +583,29 @@ class Run(BackgroundTask):
         heading = ["", "what is odd in the rows so far:"] if odd else []
         return "\n".join((self.plan.explain(), *heading, *odd))
 
+    def doctor(self) -> Report:
+        """Why no row comes out, and what is odd where rows do: the nearest cause first,
+        each with the one thing to do. Reads rows again to count what each condition
+        keeps; waits for Spark, for some seconds.
+
+        Raises
+        ------
+        RunProblem
+            When it is not a run of a session.
+        """
+        if self._views is None:
+            raise RunProblem("only a run of a session can be examined")
+        return self._views.doctor(self, self._engine)
+
     @cached_property
     def hints(self) -> tuple[str, ...]:
         """What the author of the script has probably overlooked."""
         return tuple(self.plan.hints)
+
+    @cached_property
+    def facts(self) -> QueryFacts:
+        """What the query of its first output is made of."""
+        return query_facts(self.outputs[0].sink, self.plan.source)
 
     def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
         """One picture of an output for a view; cheap, and never touches Spark.

@@ -68,6 +68,19 @@ class Runs:
             raise RunProblem(f"there is no run '{name}'", hint=hint)
         return self._runs[name]
 
+    @property
+    def newest(self) -> Run:
+        """The run that was started last.
+
+        Raises
+        ------
+        RunProblem
+            When there is none.
+        """
+        if not self._runs:
+            raise RunProblem("there is no run yet", hint="run a query in a cell first")
+        return next(reversed(self._runs.values()))
+
     def users(self, table: Relation) -> list[str]:
         """The names of the live runs that read or write a table."""
         from arroyo_nb.plan.paths import uses

@@ -48,6 +48,7 @@ from arroyo_nb.plan.nodes import (
     WindowOver,
 )
 from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
+from arroyo_nb.plan.tables.disorder import DISORDER_OPTIONS
 from arroyo_nb.plan.tables.lookup_tables import CACHE_OPTIONS
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import Schema
@@ -291,7 +292,12 @@ def _declared(table: ConnectorTable | LookupTable) -> dict[str, Option]:
     if table.connector not in CONNECTORS.names:  # a DataFrame of the notebook
         return {}
     connector = CONNECTORS.get(table.connector)
-    options = [*COMMON_OPTIONS, *CACHE_OPTIONS, *connector.info.options]
+    options = [
+        *COMMON_OPTIONS,
+        *DISORDER_OPTIONS,
+        *CACHE_OPTIONS,
+        *connector.info.options,
+    ]
     if "format" in table.spec.options:
         options += format_options(connector, str(table.spec.options["format"]))
     return {option.name: option for option in options}

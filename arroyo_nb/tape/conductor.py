@@ -134,6 +134,9 @@ class Conductor:
         self._on_change = on_change or (lambda: None)
         self._schedule = Schedule(pace)
         self._repaced = False
+        # When what it waits with is due, on the monotonic clock; None: it does not wait
+        # for a time.
+        self._due_s: float | None = None
         # Taken by itself, not through the condition: the main thread takes it too, and
         # an interrupt in Python code that has just taken it would leave it locked.
         self._lock = threading.Lock()
@@ -167,6 +170,13 @@ class Conductor:
             known = chain(reversed(self._ahead), reversed(self._read), self._gone)
             newest = next((mark for mark in known if mark.number <= chunks), None)
         return _instant(newest.totals.max_event_time_us) if newest else None
+
+    @property
+    def due_s(self) -> float:
+        """In how many seconds the next rows are due; 0: they are, or it does not wait
+        for a time."""
+        due_s = self._due_s
+        return 0.0 if due_s is None else max(0.0, due_s - time.monotonic())
 
     @property
     def error(self) -> ArroyoError | None:
@@ -314,6 +324,7 @@ class Conductor:
                 if empty:
                     return True
                 wait_s = self._wait_s(tick)
+                self._due_s = time.monotonic() + wait_s if wait_s else None
                 if wait_s == 0:
                     self._steps = max(0, self._steps - 1)
                     # Rows that were merged may go before the piece it is about.

@@ -34,12 +34,17 @@ def image(snapshot: Snapshot, drawn: str, what: str) -> str:
     what
         What it shows.
     """
+    return picture(drawn, f"{what}: {told(snapshot)}")
+
+
+def picture(drawn: str, alt: str) -> str:
+    """A drawing as an image that carries its own style, and what it shows in words."""
     # Nothing in an image can be clicked.
     drawn = without_picks(drawn)
     inside = drawn.replace("<defs/>", f"<style>{_style()}</style>", 1)
     data = b64encode(inside.encode()).decode()
     return (
-        f'<img alt="{what}: {escaped(told(snapshot), 300)}" width="880" '
+        f'<img alt="{escaped(alt, 320)}" width="880" '
         f'style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
     )
 

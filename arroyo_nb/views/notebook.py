@@ -9,11 +9,15 @@ from typing import Any, TypeAlias
 
 from IPython.display import display
 
+from arroyo_nb.views.formatting import plain
 from arroyo_nb.views.live import Data, Screen, Slot
 
 HEADLESS = "ARROYO_NB_HEADLESS"
 """Environment variable: 1 waits and draws still pictures, 0 shows live panels."""
 
+
+LINE_CHARS = 400
+"""A longer line of progress is cut."""
 
 Shell: TypeAlias = Any
 """IPython's shell; a kernel's has ``kernel`` and ``get_parent`` besides."""
@@ -50,6 +54,21 @@ class NotebookSlot:
     def update(self, data: Data) -> None:
         """Replace what it shows; the front end finds it by its display id."""
         self._handle.update(dict(data), raw=True)
+
+
+class ProgressOutput:
+    """One output that says how far something is."""
+
+    def __init__(self) -> None:
+        self._slot: NotebookSlot | None = None
+
+    def tell(self, text: str) -> None:
+        """Show a line in place of the one before."""
+        data = {"text/plain": plain(text, LINE_CHARS)}
+        if self._slot is None:
+            self._slot = NotebookSlot(data)
+        else:
+            self._slot.update(data)
 
 
 class NotebookStage:

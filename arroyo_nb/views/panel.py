@@ -12,6 +12,7 @@ from importlib.resources import files
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.caption import lesson
+from arroyo_nb.views.doctor import unasked
 from arroyo_nb.views.formatting import (
     NAME_CHARS,
     duration,
@@ -123,6 +124,7 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) ->
         if snapshot.error
         else "",
         drawn,
+        unasked(snapshot, beside_table=with_table),
         *(f'<p class="soft">{escaped(cut, CUT_CHARS)}</p>' for cut in cuts if cut),
         listed(snapshot.sources, ended=snapshot.state.ended),
         f'<p class="lesson">{escaped(said, 600)}</p>' if said else "",

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.engine.paths import user_path
@@ -23,7 +23,9 @@ from arroyo_nb.run.observe.snapshot import Moment, RunState, Snapshot
 from arroyo_nb.views.formatting import NAME_CHARS, escaped
 from arroyo_nb.views.panel import body, style
 from arroyo_nb.views.player import MomentSource
+from arroyo_nb.views.sections import needs_plan
 from arroyo_nb.views.selection import without_picks
+from arroyo_nb.views.view_tabs import MESSAGE, chosen_view, tab_names
 
 MOST_FRAMES = 400
 """Micro-batches that a page shows at most; of more an even choice."""
@@ -96,8 +98,12 @@ def page(run: Replayed) -> str:
     )
 
 
-def _frames(run: Replayed) -> Sequence[tuple[int, float, str]]:
-    """Each shown batch, after how many seconds it ended, and its frame."""
+Frames: TypeAlias = "dict[str, str]"
+"""The frames of one batch, by the views that their tabs name."""
+
+
+def _frames(run: Replayed) -> Sequence[tuple[int, float, Frames]]:
+    """Each shown batch, after how many seconds it ended, and its frames."""
     moments, newest = run.moments(), run.snapshot(ROWS)
     if not newest.state.ended:
         newest = replace(newest, state=RunState.STOPPED, note=SAVED_LIVE)
@@ -109,13 +115,27 @@ def _frames(run: Replayed) -> Sequence[tuple[int, float, str]]:
     every = -(-len(times) // MOST_FRAMES)
     chosen = list(reversed(times[::-1][::every]))
     ends = times[0][0], times[-1][0]
-    made: list[tuple[int, float, str]] = []
+    made: list[tuple[int, float, Frames]] = []
     for batch_id, elapsed_s in chosen:
         moment = Moment(batch_id, *ends, is_newest=batch_id == ends[1])
         at = newest if moment.is_newest else moments.snapshot(newest, batch_id, ROWS)
         # No kernel hears what is clicked: its own script moves over the batches only.
         at = replace(at, moment=moment, can_pause=False, outputs=())
-        made.append((batch_id, elapsed_s, without_picks(body(at, keys=True))))
-    while sum(len(frame) for *_, frame in made) > MOST_BYTES:
+        made.append((batch_id, elapsed_s, _views(at)))
+    while _size(made) > MOST_BYTES:
         made = list(reversed(made[::-1][::2]))
     return made
+
+
+def _views(snapshot: Snapshot) -> Frames:
+    """The frame of each tab but those that need the kernel: the plan's text."""
+    asked = {name: chosen_view(f"{MESSAGE}{name}") for name in tab_names(snapshot)}
+    return {
+        name: without_picks(body(snapshot, view=view, keys=True))
+        for name, view in asked.items()
+        if not needs_plan(view)
+    }
+
+
+def _size(made: Sequence[tuple[int, float, Frames]]) -> int:
+    return sum(len(frame) for *_, frames in made for frame in frames.values())

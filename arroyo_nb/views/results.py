@@ -11,6 +11,10 @@ from arroyo_nb.views import chart, replay_page, static_html
 if TYPE_CHECKING:
     import altair as alt
 
+    from arroyo_nb.engine import Engine
+    from arroyo_nb.run.observe.findings import Report
+    from arroyo_nb.run.run import Run
+
 
 class ResultViews:
     """What a run shows of itself (:class:`arroyo_nb.run.run.RunViews`)."""
@@ -31,3 +35,9 @@ class ResultViews:
     def save_html(self, run: Any, path: str | Path) -> Path:
         """See :func:`arroyo_nb.views.replay_page.save`."""
         return replay_page.save(run, path)
+
+    def doctor(self, run: Run, engine: Engine) -> Report:
+        """See :func:`arroyo_nb.doctor.examine.examine`."""
+        from arroyo_nb.doctor.examine import examine
+
+        return examine(run, engine)

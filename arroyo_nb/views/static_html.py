@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from arroyo_nb.run.observe.snapshot import Snapshot, SourceProgress
 from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.caption import lesson
+from arroyo_nb.views.doctor import unasked, unasked_text
 from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, instant, lines, plain
 from arroyo_nb.views.inert import SOFT
 from arroyo_nb.views.outputs import output_heading, output_lines
@@ -108,6 +109,7 @@ def text(snapshot: Snapshot) -> str:
     if snapshot.error:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
     parts += _text_table(snapshot)
+    parts += unasked_text(snapshot)
     parts += [plain(said, CUT_CHARS) for said in _left_out(snapshot)]
     parts += [plain(note, CUT_CHARS) for note in _source_notes(snapshot)]
     told_bad, bad = bad_sample(snapshot)
@@ -193,6 +195,7 @@ def _html(
         _error(snapshot),
         *(view.static(snapshot, plan, asked=asked) for view in views),
         *map(_other_output, others),
+        unasked(snapshot, beside_table=listed),
         *(
             f'<p style="{SOFT}">{escaped(said, CUT_CHARS)}</p>'
             for said in _left_out(

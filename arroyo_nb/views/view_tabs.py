@@ -30,20 +30,32 @@ def view_tabs(view: str | None, snapshot: Snapshot) -> str:
     snapshot
         What they draw.
     """
-    usual = views_of(None, snapshot)
-    tabs = [
-        (OVERVIEW, "the views that suit this query") * (len(usual) > 1),
-        *((v.name, v.title or v.name) for v in views() if v.has_tab(snapshot)),
-    ]
+    pressed: list[str | None] = [view]
     if view is None:
-        view = usual[0].name if len(usual) == 1 else OVERVIEW
-    pressed = [each.name for each in views()] if view == ALL else [view]
+        pressed = [*(_only_usual(snapshot) or [OVERVIEW])]
+    elif view == ALL:
+        pressed = [each.name for each in views()]
+    titles = {each.name: each.title or each.name for each in views()}
+    titles[OVERVIEW] = "the views that suit this query"
     made = "".join(
-        f'<button type="button" data-do="{MESSAGE}{name}" title="{escaped(title)}" '
+        f'<button type="button" data-do="{MESSAGE}{name}" '
+        f'title="{escaped(titles[name])}" '
         f'aria-pressed="{str(name in pressed).lower()}">{name}</button>'
-        for name, title in filter(None, tabs)
+        for name in tab_names(snapshot)
     )
     return f'<nav class="tabs" aria-label="views">{made}</nav>'
+
+
+def tab_names(snapshot: Snapshot) -> list[str]:
+    """The names of the tabs that a run has, in their order."""
+    overview = [] if _only_usual(snapshot) else [OVERVIEW]
+    return overview + [view.name for view in views() if view.has_tab(snapshot)]
+
+
+def _only_usual(snapshot: Snapshot) -> list[str]:
+    """The one view that suits a run, where it is one: its tab is the overview."""
+    usual = [view.name for view in views_of(None, snapshot)]
+    return usual if len(usual) == 1 else []
 
 
 def chosen_view(message: str) -> str | None:

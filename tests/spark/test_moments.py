@@ -210,11 +210,15 @@ def test_a_page_has_every_moment(session, tmp_path):
     packed = re.search(r'id="frames">([^<]*)<', made)[1]
     frames = json.loads(zlib.decompress(b64decode(packed)))
     assert [batch for batch, *_ in frames] == [b for b, _ in run.moments().times]
-    assert len({html for *_, html in frames}) == len(frames)
+    assert len({views["overview"] for *_, views in frames}) == len(frames)
+    assert {name for *_, views in frames for name in views} == {
+        *("overview", "windows", "arrivals", "watermark", "late", "table"),
+    }
     assert "http" not in re.sub('http://www.w3.org/[^"]*', "", made)
-    for batch, _, html in frames[:-1]:
-        assert f'value="{batch}"' in html
-        assert 'data-do="stop"' not in html
+    for batch, _, views in frames[:-1]:
+        for html in views.values():
+            assert f'value="{batch}"' in html
+            assert 'data-do="stop"' not in html
 
 
 def stepped(session, **chosen):

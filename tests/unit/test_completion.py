@@ -48,7 +48,7 @@ CREATE = "%%arroyo\nCREATE TABLE t (a TEXT) WITH (\n  "
     [
         ("%%arroyo --st|", {"--step", "--strict"}, {"--ttl"}),
         ("%%arroyo --view w|", {"windows", "watermark"}, {"table", "changelog"}),
-        ("%arroyo |", {"ps", "stop", "resume", "tables", "explain"}, {"doctor"}),
+        ("%arroyo |", {"ps", "stop", "resume", "doctor", "explain"}, {"select"}),
         ("%arroyo stop |", {"delays", "--all"}, {"ps"}),
         ("%arroyo promote delays --target k|", {"kubernetes"}, {"local", "delays"}),
         ("x = 1\n%arroyo explain d|", {"delays"}, {"--all"}),

@@ -40,7 +40,7 @@ def test_parses(line: str, given: dict[str, object]) -> None:
         ("--vew all", "unknown option '--vew': did you mean '--view'?"),
         ("--tll 60s", "unknown option '--tll': did you mean '--ttl'?"),
         ("--zzz", "unknown option '--zzz': see %%arroyo --help"),
-        ("--view history", "--view 'history' is not a view: changelog, plan"),
+        ("--view history", "--view 'history' is not a view: arrivals, changelog"),
         ("--rows 0", "--rows '0' is not a number of rows from 1 to 1000"),
         ("--rows", "option '--rows' needs its N"),
         ("--rows --step", "option '--rows' needs its N"),

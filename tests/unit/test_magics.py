@@ -56,9 +56,6 @@ class FakeRun:
     def running_s(self) -> float:
         return 0.0 if self.state is RunState.STARTING else self.states[0].elapsed_s
 
-    def moments(self) -> Any:
-        return SimpleNamespace(times=())
-
     def pause(self) -> None:
         self.notes.append("paused")
 
@@ -90,6 +87,18 @@ class FakeRun:
 
     def explain(self) -> str:
         return f"plan of {self.name}"
+
+    def moments(self) -> FakeMoments:
+        return FakeMoments()
+
+
+class FakeMoments:
+    """A run of which no micro-batch is recorded."""
+
+    times = ()
+
+    def snapshot(self, newest: Snapshot, batch_id: int, rows: int) -> Snapshot:
+        return newest
 
 
 RUNNING = Snapshot("q", RunState.RUNNING, rows_kept=1240, elapsed_s=5.0)
@@ -476,7 +485,7 @@ def test_line_commands(cells: Cells) -> None:
     cells.session.catalog = Catalog().define(table("flights", Field("a", TEXT)))
     assert "flights  impulse source  a TEXT" in cells.run("%arroyo tables")
     for line, said in (
-        ("doctor delays", "unknown command '%arroyo doctor'"),
+        ("doctor a b", "%arroyo doctor takes at most the name of one run"),
         ("stpo delays", "unknown command '%arroyo stpo'\n  hint: did you mean 'stop'?"),
         (
             "SHOW TABLES",

@@ -39,7 +39,7 @@ def test_cells_are_planned_in_order_and_named_as_a_kernel_names_them(notebook):
         "%load_ext arroyo_nb",
         TICKS,
         "print('%%arroyo')",
-        "%%arroyo_test x\nGIVEN",
+        "%%arroyo_else x\nGIVEN",
         "%%arroyo --no-run\nSELECT nope FROM ticks",
         "%%arroyo --help",
         "\n\n%%arroyo\nSELECT counter FROM ticks",

@@ -16,6 +16,7 @@ from arroyo_nb.jobs.rules.rule import LintedJob, LintRule, Severity
 from arroyo_nb.jobs.rules.tables import (
     append_only_sink,
     delivery_guarantee,
+    disorder,
     inline_secret,
     local_address,
     no_sink,
@@ -36,6 +37,7 @@ __all__ = ["RULES", "LintRule", "LintedJob", "Severity"]
 RULES = (
     LintRule(inline_secret, Severity.ERROR),
     LintRule(sample_source, Severity.WARNING),
+    LintRule(disorder, Severity.WARNING),
     LintRule(local_address, Severity.WARNING),
     LintRule(relative_path, Severity.WARNING),
     LintRule(session_path, Severity.WARNING),

@@ -11,6 +11,7 @@ from arroyo_nb.connectors import CONNECTORS, Direction, guarantee_of, holding
 from arroyo_nb.engine.folders import owner_of
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
 from arroyo_nb.plan.nodes import Source, is_updating
+from arroyo_nb.plan.tables.disorder import PREFIX
 from arroyo_nb.secrets_in_text import is_secret, secrets
 from arroyo_nb.with_options import REFERENCE, Holds
 
@@ -53,6 +54,23 @@ def sample_source(job: LintedJob) -> Iterator[Hit]:
         if what := CONNECTORS.get(table.connector).info.synthetic:
             said = f"'{table.name}' is {what}, not a real source"
             yield Hit(said, job.option(table, "connector"))
+
+
+def disorder(job: LintedJob) -> Iterator[Hit]:
+    """The rows of a source are put in disorder on purpose.
+
+    The options `disorder.*` are for trying what late rows do. The job would compute of
+    rows that never came so.
+
+    Remove the options.
+    """
+    for table in job.tables:
+        if not isinstance(table, ConnectorTable):
+            continue
+        given = [name for name in table.spec.options if name.startswith(PREFIX)]
+        if given:
+            said = f"the rows of '{table.name}' are put in disorder by '{given[0]}'"
+            yield Hit(said, job.option(table, given[0]))
 
 
 def local_address(job: LintedJob) -> Iterator[Hit]:

@@ -23,6 +23,7 @@ from arroyo_nb.jobs.targets import Delivery
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.expressions.intervals import interval_text
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.plan.tables.disorder import DISORDER_OPTIONS
 from arroyo_nb.sql.statements import SetOption
 
 QUERY, BODY = "arroyo/query.sql", "arroyo/pipeline.json"
@@ -62,7 +63,8 @@ def _refusals(job: LintedJob) -> Iterator[ArroyoError]:
         yield Unsupported(f"Arroyo refuses this: {message}", span=span)
     for table in job.tables:
         connector = CONNECTORS.get(table.connector)
-        info, options = connector.info, connector.info.options
+        info = connector.info
+        options = (*info.options, *DISORDER_OPTIONS)
         if (format_ := table.spec.options.get("format")) is not None:
             options += format_options(connector, str(format_))
         if not info.in_arroyo:

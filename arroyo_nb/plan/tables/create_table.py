@@ -35,6 +35,7 @@ from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.tables.change_tables import changes_problems
 from arroyo_nb.plan.tables.columns import Declared, declared_columns
+from arroyo_nb.plan.tables.disorder import DISORDER_OPTIONS, check_disorder
 from arroyo_nb.plan.tables.lookup_tables import (
     CACHE_OPTIONS,
     check_temporary,
@@ -229,6 +230,15 @@ class _DeclaredTable:
                 problem.span = self._options.span(option)
                 self._option_problems.append(problem)
         if table.direction is Direction.SOURCE:
+            self._option_problems.attempt(
+                partial(
+                    check_disorder,
+                    table.spec.options,
+                    self._connector,
+                    table.physical,
+                    self._options.span,
+                )
+            )
             for option, problem in reading_problems(table.spec.options):
                 problem.span = self._options.span(option)
                 self._option_problems.append(problem)
@@ -343,6 +353,8 @@ class _DeclaredTable:
         # Any source can lack an event time, not only one that is decoded.
         if self._info.formats or Direction.SOURCE in self._info.directions:
             values |= self._options.take_all(COMMON_OPTIONS, problems)
+        if direction in (Direction.SOURCE, None):
+            values |= self._options.take_all(DISORDER_OPTIONS, problems)
         problems.attempt(partial(self._check_framing, values))
         return values
 

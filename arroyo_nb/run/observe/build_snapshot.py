@@ -3,6 +3,7 @@ Spark."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.plan_steps import plan_steps
 from arroyo_nb.run.observe.snapshot import (
     Moment,
+    OutputProgress,
     RunState,
     Snapshot,
     SourceProgress,
@@ -65,9 +67,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         error=str(run.error) if run.error else None,
         elapsed_s=run.elapsed_s,
         rows_in=run.rows_in,
-        rows_out=sum(
-            o.shown.total_rows if o.shown else o.written_rows for o in all_seen
-        ),
+        rows_out=sum(seen.rows_out for seen in all_seen),
         rows_per_s=run.rows_per_s,
         late_rows=sum(o.late_rows for o in all_seen),
         batch_id=newest.batch_id if newest else None,
@@ -119,6 +119,12 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
             rows_out=output_rows,
         ),
         moment=_newest_moment(seen.totals),
+        stepping=run.options.step,
+        silent_s=seen.silent_s(time.monotonic()),
+        facts=run.facts,
+        output_counts=tuple(
+            OutputProgress(o.sink.name, o.observation.rows_out) for o in run.outputs
+        ),
     )
 
 

@@ -1,15 +1,47 @@
-"""How far rows came behind the newest event, and which delay would have kept them."""
+"""How late rows came, and which delay would have kept them, read from a trace alone.
+
+Nothing is run again. A batch's late watermark says which newest event time it was made
+of, and so where it would have been with any other delay; what a pane missed or not
+follows from that. Given the same batches this is exact for windows of a fixed width
+whose panes were each counted by themselves, and for sessions as near as the piece of
+the gap that their rows are counted by.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import accumulate
+
+from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.snapshot import before_end
+from arroyo_nb.run.observe.trace import TracedBatch
+from arroyo_nb.schema import EPOCH, MICROSECOND
+from arroyo_nb.spark.observe import pane
+
+MOST_BINS = 40
+"""Bars of a histogram at most."""
+
+MILLISECOND = timedelta(milliseconds=1)
+"""Spark's watermarks are counted in these."""
+
+NONE = timedelta(0)
+
+_LENGTHS = (
+    *(timedelta(milliseconds=n * 10**k) for k in range(3) for n in (1, 2, 5)),
+    *(timedelta(seconds=n) for n in (1, 2, 5, 10, 15, 30)),
+    *(timedelta(minutes=n) for n in (1, 2, 5, 10, 15, 30)),
+    *(timedelta(hours=n) for n in (1, 2, 3, 6, 12)),
+    *(timedelta(days=n * 10**k) for k in range(5) for n in (1, 2, 5)),
+)
+"""Lengths of a bar that are easy to read, ascending."""
 
 
 @dataclass(frozen=True)
 class LatenessBin:
-    """Rows that came at least ``low`` and less than ``high`` behind the newest event
-    of the micro-batches before theirs."""
+    """Rows that were at least ``low`` late, and less than ``high``."""
 
     low: timedelta
     high: timedelta
@@ -18,13 +50,27 @@ class LatenessBin:
 
 @dataclass(frozen=True)
 class Lateness:
-    """The lateness of the rows of a window aggregate: how far each came behind the
-    newest event of the micro-batches before its own; 0 where it was newer.
+    """How late the rows of a trace were, and what other delays would have kept.
 
-    ``rows`` are all of them, ``late_rows`` those that missed a window with the
-    ``delay`` that the watermark has. ``p50``, ``p99`` and ``longest`` are of all rows.
-    ``keep_99``, ``keep_999`` and ``keep_all`` are the delays with which 99 %, 99.9 %
-    and all rows would have come in time, in the same micro-batches.
+    The lateness of a row is the newest event time of the batches before its own, less
+    the end of its pane: it was at least so late, and less than a pane later. A row
+    that is not older than that is not late at all: zero.
+
+    Parameters
+    ----------
+    rows
+        All that came to the windows, late ones too.
+    late_rows
+        Those that missed a window with the delay that there was.
+    bins
+        Rows by lateness: bars of one length that begin at zero; none without rows.
+    p50, p99, longest
+        Half of the rows, 99 of 100, and all were at most so late.
+    keep_99, keep_999, keep_all
+        The least delay with which, in the same batches, 99 of 100 rows, 999 of 1,000,
+        or all of them miss no window.
+    delay
+        The one that there was.
     """
 
     rows: int
@@ -37,3 +83,133 @@ class Lateness:
     keep_999: timedelta
     keep_all: timedelta
     delay: timedelta
+
+    @property
+    def kept_share(self) -> float:
+        """Which part of the rows missed no window, from 0 to 1."""
+        return 1 - self.late_rows / self.rows if self.rows else 1.0
+
+
+def lateness(
+    batches: Sequence[TracedBatch], window: nodes.Window, delay: timedelta
+) -> Lateness:
+    """How late the rows of some batches were.
+
+    Parameters
+    ----------
+    batches
+        From the first one of the run, in their order.
+    window
+        What their rows were put into.
+    delay
+        What the watermark of these batches subtracted.
+
+    Examples
+    --------
+    >>> first, second, third = (EPOCH + timedelta(minutes=n) for n in (61, 130, 30))
+    >>> def batch(number, row, newest, mark):
+    ...     hour = row.replace(minute=0)
+    ...     return TracedBatch(number, 0, None, mark, {}, newest, {hour: 1})
+    >>> minute = timedelta(minutes=1)
+    >>> batches = [
+    ...     batch(0, first, first, EPOCH),
+    ...     batch(1, second, second, EPOCH),
+    ...     batch(2, third, second, EPOCH + 60 * minute),
+    ... ]
+    >>> found = lateness(batches, nodes.Tumble(60 * minute), delay=minute)
+    >>> found.rows, found.late_rows, str(found.longest), str(found.keep_all)
+    (3, 1, '1:10:00', '0:01:00.001000')
+    """
+    first_end, width = _first_end(window), pane(window)
+    late: Counter[timedelta] = Counter()
+    needed: Counter[timedelta] = Counter()
+    missed = 0
+    newest: datetime | None = None
+    for batch, basis in zip(batches, _bases(batches, delay), strict=True):
+        for start, rows in batch.pane_rows.items():
+            end = first_end(start)
+            missed += rows if end <= batch.late_watermark else 0
+            late[_above(newest, start + width)] += rows
+            needed[_least_delay(basis, end)] += rows
+        newest = batch.max_event_time or newest
+    return Lateness(
+        rows=late.total(),
+        late_rows=missed,
+        bins=_bins(late),
+        p50=_reaching(late, 500),
+        p99=_reaching(late, 990),
+        longest=_reaching(late, 1000),
+        keep_99=_reaching(needed, 990),
+        keep_999=_reaching(needed, 999),
+        keep_all=_reaching(needed, 1000),
+        delay=delay,
+    )
+
+
+def _first_end(window: nodes.Window) -> Callable[[datetime], datetime]:
+    """Where the first window of a pane's rows ends, by the start of the pane: a row is
+    late from the watermark on that reaches it."""
+    match window:
+        case nodes.SessionWindow(gap):
+            # Spark's session of a row ends a microsecond before its gap does.
+            return lambda start: start + gap - MICROSECOND
+        case nodes.Tumble(width):
+            return lambda start: _after(start - width, width) + width
+        case nodes.Hop(slide, width):
+            return lambda start: _after(start - width, slide) + width
+
+
+def _after(instant: datetime, slide: timedelta) -> datetime:
+    """The first multiple of a slide since the epoch after an instant."""
+    return EPOCH + ((instant - EPOCH) // slide + 1) * slide
+
+
+def _bases(
+    batches: Sequence[TracedBatch], delay: timedelta
+) -> Iterator[datetime | None]:
+    """The newest event time that the late watermark of each batch was made of; None
+    where there was none yet."""
+    for index, batch in enumerate(batches):
+        mark = before_end(batch.late_watermark)
+        if mark is not None and mark > EPOCH:
+            yield mark + delay
+        else:
+            # A delay that is longer than the time since the epoch leaves the watermark
+            # there, and the end of the stream has no event time. Spark's late watermark
+            # is that of the batch before, which is made of those before that one.
+            yield batches[index - 2].max_event_time if index >= 2 else None
+
+
+def _above(newest: datetime | None, instant: datetime) -> timedelta:
+    return NONE if newest is None else max(newest - instant, NONE)
+
+
+def _least_delay(basis: datetime | None, end: datetime) -> timedelta:
+    """The least delay that keeps a watermark below the end of a window."""
+    if basis is None or basis < end:
+        return NONE
+    return ((basis - end) // MILLISECOND + 1) * MILLISECOND
+
+
+def _reaching(rows: Counter[timedelta], per_mille: int) -> timedelta:
+    """The least value that so many of 1,000 rows do not exceed."""
+    values = sorted(rows)
+    sums = accumulate(rows[value] for value in values)
+    total = rows.total() * per_mille
+    reached = (v for v, s in zip(values, sums, strict=True) if s * 1000 >= total)
+    return next(reached, NONE)
+
+
+def _bins(rows: Counter[timedelta]) -> tuple[LatenessBin, ...]:
+    if not rows:
+        return ()
+    longest = max(rows)
+    fitting = (each for each in _LENGTHS if longest < MOST_BINS * each)
+    length = next(fitting, longest // MOST_BINS + MICROSECOND)
+    counts: Counter[int] = Counter()
+    for value, found in rows.items():
+        counts[value // length] += found
+    return tuple(
+        LatenessBin(n * length, (n + 1) * length, counts[n])
+        for n in range(longest // length + 1)
+    )

@@ -107,6 +107,8 @@ class QueryObservation:
         self.took = Took()
         self.ends_read = 0
         self.lived_s = 0.0
+        # When the first rows were seen to have come, on the monotonic clock.
+        self._first_rows_s: float | None = None
         self.dropped_rows: Counter[str] = Counter()
         self.bad: dict[str, tuple[BadRow, ...]] = {}
         self.fits: dict[str, Fit] = {}
@@ -156,6 +158,19 @@ class QueryObservation:
         """Rows that came after a window of theirs had closed, each counted once for
         each aggregate, however many windows it missed; of sessions at most so many."""
         return sum(trace.late_rows for trace in self.traces)
+
+    @property
+    def rows_out(self) -> int:
+        """Rows that it has given, as far as they are shown; of an updating query
+        changes."""
+        return self.shown.total_rows if self.shown else self.written_rows
+
+    def silent_s(self, now_s: float) -> float:
+        """For how many seconds rows have come in and none has come out; 0: it is not
+        so. ``now_s`` is on the monotonic clock."""
+        if self._first_rows_s is None or self.rows_out:
+            return 0.0
+        return now_s - self._first_rows_s
 
     @property
     def input_rows(self) -> int:
@@ -255,6 +270,8 @@ class QueryObservation:
         for table, fit in read_fits(progress.observed):
             self.fits[table] = self.fits.get(table, Fit()) + fit
         self.source_rows.update(progress.source_rows)
+        if self._first_rows_s is None and progress.input_rows:
+            self._first_rows_s = self.ended_s
         self.late_groups += progress.late_groups
         # Rows are shown with the progress of their batch and not as they are written: a
         # view must not have rows of a window that it still draws as open.

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.lateness import Lateness
 
+from arroyo_nb.run.observe.query_facts import NO_FACTS, QueryFacts
+
 LAST_YEAR = 9990
 """A watermark from this year on is the end of a bounded stream, not a time."""
 
@@ -92,7 +94,8 @@ class SourceProgress:
     read. ``rows`` and ``max_event_time`` are of what the output has read.
     ``older_records`` is what to write to read a topic's records of before the run,
     where it does not. ``unread`` says of a tape that it has rows which the output has
-    not read yet.
+    not read yet. ``due_s`` is in how many seconds the next rows of one that is played
+    at a speed are due; 0: they are, or nobody knows.
     """
 
     name: str
@@ -116,6 +119,7 @@ class SourceProgress:
     lost_messages: int = 0
     older_records: str = ""
     unread: bool = False
+    due_s: float = 0.0
 
     @property
     def waiting(self) -> bool:
@@ -290,6 +294,15 @@ class SelectionCounts:
 
 
 @dataclass(frozen=True)
+class OutputProgress:
+    """One output of a run: the table of its INSERT or what it is called without one,
+    and how many rows (of an updating one: changes) it has given."""
+
+    name: str
+    rows_out: int
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """Everything a panel shows of one run at one moment.
 
@@ -339,6 +352,10 @@ class Snapshot:
     belong to it, and ``selection_counts`` says how many; None: nothing is left out.
     ``speed`` is how many seconds of event time a second plays, 0 where rows come as
     fast as they can.
+
+    ``silent_s`` says for how many seconds rows have come and none came out, ``facts``
+    what the query is made of, ``output_counts`` what each output has given, and
+    ``stepping`` that the run was started step by step.
     """
 
     name: str
@@ -396,6 +413,10 @@ class Snapshot:
     selected: Selection | None = None
     selection_counts: SelectionCounts | None = None
     speed: float = 0.0
+    stepping: bool = False
+    silent_s: float = 0.0
+    facts: QueryFacts = NO_FACTS
+    output_counts: tuple[OutputProgress, ...] = ()
 
 
 def before_end(instant: datetime | None) -> datetime | None:

@@ -98,6 +98,8 @@ class Trace:
 
     Attributes
     ----------
+    rows
+        All that came, late ones too.
     late_rows
         Rows that missed at least one of their windows.
     late_exact
@@ -114,6 +116,7 @@ class Trace:
 
     def __init__(self, window: nodes.Window) -> None:
         self.window = window
+        self.rows = 0
         self.late_rows = 0
         self.late_exact = True
         self.cut_after: int | None = None
@@ -149,6 +152,7 @@ class Trace:
         """Record a batch; past the bound only the counts go on."""
         with self._lock:
             late = self._count(batch)
+        self.rows += sum(batch.pane_rows.values())
         self.late_rows += late
         self.closed_sessions += batch.closed_sessions
         self.exact = self.exact and batch.exact

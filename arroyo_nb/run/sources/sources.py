@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.connectors import CONNECTORS, Connector, Streaming
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import HasConnection
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tables.disorder import has_disorder, tape_disorder
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.run.sources.fit_notes import FitNotes, fitted
@@ -34,6 +35,7 @@ from arroyo_nb.run.sources.reader import (
 from arroyo_nb.run.sources.stream import StreamReader
 from arroyo_nb.run.sources.tape import TapeReader, generated_time
 from arroyo_nb.tape import Clock, Recorded, Recorder
+from arroyo_nb.tape.disordered import Disordered
 from arroyo_nb.tape.empty_batches import Quiet
 from arroyo_nb.tape.fit import Fit
 from arroyo_nb.tape.speed import Pace
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
     from arroyo_nb.source import Span
     from arroyo_nb.state.folder import StateFolder
     from arroyo_nb.tape import BadRow
+
+MakeReader: TypeAlias = "Callable[[str, ConnectorTable], SourceReader]"
+"""Gives the reader of a table by its key and the table."""
 
 
 class Sources:
@@ -67,6 +72,9 @@ class Sources:
     ends_after
         None: topics never end. Else they end where they do when the run begins, which
         is over once no batch has come for so long.
+    reader
+        Gives the reader of a table, under the key that it is given; None: what its
+        connector says.
 
     Raises
     ------
@@ -83,6 +91,7 @@ class Sources:
         merge: bool,
         stepping: bool,
         ends_after: timedelta | None,
+        reader: MakeReader | None = None,
     ) -> None:
         pace = Pace(merge=merge)
         if speed != "max":
@@ -93,7 +102,7 @@ class Sources:
                 speed=float(speed),
                 tick_s=tick.total_seconds(),
             )
-        fed = tuple(_feeds(sinks, pace, ends_after))
+        fed = tuple(_feeds(sinks, pace, ends_after, reader))
         self._feeds = tuple(feed for feed, _ in fed)
         self._spans = tuple(span for _, span in fed)
         self._fit_notes = tuple(FitNotes(feed.table) for feed in self._feeds)
@@ -102,6 +111,11 @@ class Sources:
         self._lock = threading.Lock()
         self._paused = stepping
         self._steps = 0
+
+    @property
+    def readers(self) -> tuple[SourceReader, ...]:
+        """The sources, one of each table."""
+        return self._feeds
 
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether what Spark reads itself can be read; asks for seconds.
@@ -362,7 +376,10 @@ class Sources:
 
 
 def _feeds(
-    sinks: Sequence[nodes.Sink], pace: Pace, ends_after: timedelta | None
+    sinks: Sequence[nodes.Sink],
+    pace: Pace,
+    ends_after: timedelta | None,
+    reader: MakeReader | None,
 ) -> Iterator[tuple[SourceReader, Span | None]]:
     """One feed a table, and where that is used first. A view may still read the table
     that its name meant before, so two tables can have one name."""
@@ -378,6 +395,9 @@ def _feeds(
     for number, source in enumerate(first):
         word = re.sub(r"\W", "_", source.table.name, flags=re.ASCII)[:60]
         folder, has_window = f"{number}-{word}", source.table in windowed
+        if reader is not None:
+            yield reader(folder, source.table), source.span
+            continue
         with _used_at(source.span):
             feed = _feed(folder, source, pace, ends_after, windowed=has_window)
             if ends_after is not None and not feed.bounded:
@@ -428,8 +448,13 @@ def _feed(
     if _is_recorded(connector):
         # Its batches are those that the topic gave: what was late is late again.
         pace = replace(pace, merge=False)
+    tape = recorder
+    if has_disorder(spec.options):
+        recorder = _disordered(recorder, table, connector)
+        # Merged chunks would hide which rows come after which.
+        pace = replace(pace, merge=False)
     if pace.clock is not None:
-        pace = _paced_by(pace, table, connector, recorder)
+        pace = _paced_by(pace, table, connector, tape)
     # The order matters: the outer ones see rows as the inner ones leave them, and the
     # pace goes by the times that are left.
     if windowed:
@@ -439,6 +464,37 @@ def _feed(
     if pace.clock is Clock.EVENT_TIME:
         recorder = _timed(recorder, table)
     return TapeReader(folder, table, fitted(recorder, table), pace, connected)
+
+
+def _disordered(
+    recorder: Recorder, table: ConnectorTable, connector: Connector
+) -> Recorder:
+    """The recorder, its rows in the disorder that the table asks for.
+
+    Raises
+    ------
+    RunProblem
+        When it is no tape, or nothing says when its rows arrive.
+    """
+    name = table.name
+    if recorder.live:
+        raise RunProblem(
+            f"'{name}' is live: its rows cannot be put in disorder",
+            hint="%arroyo record it, and set the options of the tape's table",
+        )
+    at_once = isinstance(recorder, Recorded) and recorder.arrived_at_once
+    by_arrival = _is_recorded(connector) and not at_once
+    own_time = connector.info.has_event_time or table.watermark.column is not None
+    if not by_arrival and not own_time:
+        raise RunProblem(
+            f"nothing says when the rows of '{name}' arrive: they have no event time",
+            hint="name the column of it: WATERMARK FOR the_column",
+        )
+    if not by_arrival and generated_time(table) is not None:
+        recorder = _timed(recorder, table, f"'{name}' cannot be put in disorder:")
+    return Disordered(
+        recorder, tape_disorder(table.spec.options), by_arrival=by_arrival
+    )
 
 
 def _is_recorded(connector: Connector) -> bool:
@@ -470,7 +526,9 @@ def _paced_by(
     return replace(pace, clock=Clock.EVENT_TIME)
 
 
-def _timed(recorder: Recorder, table: ConnectorTable) -> Recorder:
+def _timed(
+    recorder: Recorder, table: ConnectorTable, what: str | None = None
+) -> Recorder:
     """The recorder, its rows with the event time where that is a generated column.
 
     Raises
@@ -485,8 +543,8 @@ def _timed(recorder: Recorder, table: ConnectorTable) -> Recorder:
     compute = event_time_of(made)
     if compute is None:
         raise RunProblem(
-            f"{_unpaced(table)} its event time '{name}' is computed by more than a "
-            "conversion of a number or a time",
+            f"{what or _unpaced(table)} its event time '{name}' is computed by more "
+            "than a conversion of a number or a time",
             hint="make it to_timestamp_millis(column), to_timestamp(column) or another "
             "conversion of one column, plus or minus an interval; declare a column of "
             "texts such as '2026-01-31T12:00:00' TIMESTAMP; or leave the speed out",

@@ -22,7 +22,7 @@ from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.conductor import Conductor, Playing
-from arroyo_nb.tape.format import chunk_path
+from arroyo_nb.tape.format import chunk_numbers, chunk_path
 from arroyo_nb.tape.speed import Pace
 
 if TYPE_CHECKING:
@@ -85,6 +85,20 @@ class TapeReader:
         return fit_of(self.recorder)
 
     streamed: StreamedReader | None = None
+
+    @property
+    def pace(self) -> Pace:
+        """How fast its chunks are released, and how they are cut."""
+        return self._pace
+
+    @property
+    def kept_chunks(self) -> Path | None:
+        """The folder of its chunks where all of them are still there, and none will
+        come; else None."""
+        if self._folder is None or not self._folder.is_dir() or not self.join(0):
+            return None
+        numbers = chunk_numbers(self._folder)
+        return self._folder if numbers == tuple(range(1, len(numbers) + 1)) else None
 
     def check(self, cancel_check: Callable[[], None]) -> None:
         """Nothing: what can be known of it was known when it was made."""
@@ -270,6 +284,7 @@ class TapeReader:
             ended=state.ended and chunks >= state.chunks,
             paused=state.paused,
             unread=state.chunks > chunks,
+            due_s=self._conductor.due_s,
             dropped_rows=state.dropped_rows,
             bad=tuple(map(str, state.bad[:SHOWN_BAD_ROWS])),
             is_feed=feed is not None,

@@ -186,9 +186,7 @@ def sentences(snapshot: Snapshot, most: int) -> list[str]:
             f"× {late_count(snapshot)} late; {run}.late() lists them with their values."
         ]
     listed = sum(rows.rows for rows in snapshot.late[::-1][:most])
-    # A row of windows that overlap is counted in each of those that it missed.
-    missed = sum(bar.late_rows for bar in snapshot.windows)
-    more = max(missed, snapshot.late_rows) - listed
+    more = snapshot.late_rows - listed
     said = [
         "A row is late where the watermark had passed the end of its window when it "
         "came: the window was closed, its result was final, and the row is in none."

@@ -15,6 +15,7 @@ class Replay {
     this.sheet = sheet;
     this.at = frames.length - 1;
     this.speed = 0;
+    this.view = null;
     this.heard = [];
   }
 
@@ -22,12 +23,15 @@ class Replay {
     return { sheet: this.sheet, still: "none", frame: this.frame() }[name];
   }
 
-  // The bar of a frame says that it stands: here it may play.
+  // The bar of a frame says that it stands: here it may play. What has no frame, the plan,
+  // has no tab.
   frame() {
-    const html = this.frames[this.at][2];
-    if (!this.speed) return html;
+    const views = this.frames[this.at][2];
     const page = document.createElement("template");
-    page.innerHTML = html;
+    page.innerHTML = views[this.view] ?? Object.values(views)[0];
+    for (const tab of page.content.querySelectorAll('.tabs [data-do^="view "]'))
+      if (!(tab.dataset.do.slice(5) in views)) tab.remove();
+    if (!this.speed) return page.innerHTML;
     const key = page.content.querySelector('button[data-do="play"]');
     key.dataset.do = "hold";
     key.textContent = "‖";
@@ -59,6 +63,7 @@ class Replay {
       this.second = this.frames[this.at][1];
       for (const call of this.heard) call();
     } else {
+      if (word === "view") this.view = value;
       for (const call of this.heard) call();  // it lives, and has nothing else to say
     }
   }

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs.runner.counts import Counts
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.progress import LoggedBatch, TriggerProgress
@@ -176,3 +177,33 @@ def test_a_run_that_is_resumed_stands_where_its_checkpoint_does(tmp_path):
     )
     assert (run.snapshot().batch_id, run.snapshot().watermark) == (5, None)
     assert asked[-1]["topic orders"].place == {0: 20001}
+
+
+def test_a_run_is_silent_from_its_first_row_in_to_its_first_row_out(tmp_path):
+    engine = SimpleNamespace(status="starting")
+    plan = plan_script(TWO_OUTPUTS, Catalog())
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
+    seen = run.outputs[0].observation
+    seen._take(TriggerProgress(0, 1.0, None))
+    assert seen.silent_s(seen.ended_s + 99) == 0.0
+    seen._take(TriggerProgress(1, 1.0, None, source_rows={"ticks": 3}))
+    first_s = seen.ended_s
+    seen._take(TriggerProgress(2, 1.0, None, source_rows={"ticks": 3}))
+    assert seen.silent_s(first_s + 7) == 7.0
+    assert run.snapshot().silent_s > 0
+    window = pa.struct([("start", pa.timestamp("us")), ("end", pa.timestamp("us"))])
+    run.outputs[0].preview.put(pa.table({"n": [1], "w": pa.nulls(1, window)}), 3)
+    seen.write(3, None)
+    seen._take(TriggerProgress(3, 1.0, None))
+    assert seen.silent_s(first_s + 99) == 0.0
+    picture = run.snapshot()
+    assert picture.silent_s == 0.0
+    assert [o.rows_out for o in picture.outputs] == [1, 0]
+
+
+def test_only_a_run_of_a_session_can_be_examined(tmp_path):
+    plan = plan_script(TWO_OUTPUTS, Catalog())
+    prepared = prepare("r", plan, RunOptions(keep=True))
+    run = Run(prepared, SimpleNamespace(status="starting"), RunFolder(tmp_path))
+    with pytest.raises(RunProblem, match="only a run of a session"):
+        run.doctor()

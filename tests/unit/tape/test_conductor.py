@@ -287,6 +287,24 @@ def test_a_paced_tape_takes_its_time_and_a_step_does_not(tmp_path):
     assert numbers_in(folder) == [0, 1]
 
 
+def test_it_says_when_the_next_rows_of_a_slow_tape_are_due(tmp_path):
+    # A second of the rows takes a thousand of the wall.
+    slow = Pace(Clock.EVENT_TIME, speed=0.001, tick_s=1.0)
+    with Playing(Counting(1, 6), tmp_path, pace=slow) as playing:
+        playing.until(lambda s: s.chunks == 1)
+        deadline = monotonic() + DEADLINE_S
+        while not playing.conductor.due_s and monotonic() < deadline:
+            pass
+        assert 900 < playing.conductor.due_s <= 1000
+        playing.conductor.pause()
+        playing.conductor.step(1)
+        playing.until(lambda s: s.chunks == 2)
+        # It waits for a step, and for no time.
+        while playing.conductor.due_s and monotonic() < deadline:
+            pass
+        assert playing.conductor.due_s == 0
+
+
 def test_bad_records_show_before_a_good_one_comes(tmp_path):
     with Playing(Counting(2, 0, bounded=False), tmp_path) as playing:
         state = playing.until(lambda s: s.dropped_rows == 4)

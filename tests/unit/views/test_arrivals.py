@@ -138,6 +138,16 @@ def test_the_newest_of_many_windows_are_drawn_and_the_picture_says_so() -> None:
     assert cut.from_batch >= 100
 
 
+def test_of_a_long_run_an_even_choice_of_batches_is_drawn() -> None:
+    thinned = replace(TUMBLE, arrivals=(*TUMBLE.arrivals[::4], TUMBLE.arrivals[-1]))
+    said = body(thinned, view="arrivals")
+    assert "480 rows in 12 micro-batches. A row is late" in said
+    assert "Of 42 micro-batches these are an even choice." in said
+    # A batch without rows is no thinning.
+    gaps = replace(TUMBLE, arrivals=(*TUMBLE.arrivals[:9], *TUMBLE.arrivals[14:]))
+    assert "an even choice" not in body(gaps, view="arrivals")
+
+
 def test_a_selected_window_dims_what_does_not_belong_to_it() -> None:
     bar = TUMBLE.windows[2]
     chosen = replace(TUMBLE, selected=Selection(bar.start, bar.end))

@@ -24,6 +24,7 @@ from scenes import SCENES, TUMBLE, UNWINDOWED, UPDATING
 
 from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import Partition, Topic, TopicRecord
+from arroyo_nb.run.observe.query_facts import Condition, QueryFacts
 from arroyo_nb.run.observe.snapshot import (
     Change,
     Selection,
@@ -57,6 +58,7 @@ payloads = st.one_of(
     st.lists(st.sampled_from("<>\"'&=/\\ onerror`{}:;"), max_size=30).map("".join),
 )
 
+WHERE = QueryFacts(conditions=(Condition("origin = 'EWR'"),))
 SHAPES = {
     **SCENES,
     "histories": HISTORIES,
@@ -66,10 +68,16 @@ SHAPES = {
     "selected key": selected(HISTORIES, Selection(key=11)),
     "rows cut": replace(TUMBLE, rows_cut=5),
     "changes cut": replace(UPDATING, rows_cut=5),
-    "no row": replace(TUMBLE, rows=(), rows_kept=0, windows=()),
-    "no row of no window": replace(UNWINDOWED, rows=(), rows_kept=0),
+    "no row": replace(TUMBLE, rows=(), rows_kept=0, rows_out=0, windows=()),
+    "no row of no window": replace(UNWINDOWED, rows=(), rows_kept=0, rows_out=0),
     "no row of rows that were read": replace(
-        *(UNWINDOWED,), rows=(), rows_kept=0, sources=()
+        *(UNWINDOWED,),
+        rows=(),
+        rows_kept=0,
+        rows_out=0,
+        silent_s=6.0,
+        facts=WHERE,
+        sources=(),
     ),
     "no record": replace(
         *(TUMBLE,),

@@ -32,6 +32,7 @@ from scenes import (
     at,
 )
 
+from arroyo_nb.run.observe.query_facts import Condition, QueryFacts
 from arroyo_nb.run.observe.snapshot import (
     Change,
     MarkPoint,
@@ -250,14 +251,26 @@ TO_COME = SourceProgress(
     *("clicks", 0, None, timedelta()), bounded=False, partitions=(P(0, 5, 5),)
 )
 
+ALL_BAD = replace(TUMBLE.sources[0], rows=0)
+
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"state": RunState.STARTING}, "No row yet: Spark starts."),
+        (
+            {"state": RunState.STARTING},
+            "No row yet: 'departures_by_hour' has not started: Spark starts. Wait:",
+        ),
         ({"rows_in": 0, "sources": ()}, "no record has come from the source"),
-        ({"rows_in": 0}, "3 records could not be read"),
-        ({"rows_in": 0, "paused": True, "sources": ()}, "the run is paused"),
+        (
+            {"rows_in": 0, "windows": (), "sources": (ALL_BAD,)},
+            "3 records could not be read and none could: those of 'flights' are bad "
+            "data; the first: line 3: expected a number. Compare the columns",
+        ),
+        (
+            {"rows_in": 0, "paused": True, "sources": ()},
+            "'departures_by_hour' is paused: Pause was pressed in its panel",
+        ),
         ({"rows_in": 0, "sources": (TO_COME,)}, "no record has come from 'clicks'."),
         (
             {"rows_in": 0, "sources": (replace(TO_COME, older_records="'x' = 'y'"),)},
@@ -283,14 +296,19 @@ TO_COME = SourceProgress(
         ),
         ({"windows": (ALL_LATE,)}, "all 37 rows came after their windows had closed"),
         ({"watermark": None, "windows": OPEN_ONES}, "there is no watermark yet"),
-        ({"windows": OPEN_ONES}, "the first window ends at 12:00, and the watermark"),
-        ({"state": RunState.FAILED}, "No row came out: the run failed."),
+        ({"windows": OPEN_ONES}, "the first window ends at 2013-01-01 12:00:00"),
+        (
+            {"state": RunState.FAILED, "error": "no disk\n  hint: make space"},
+            "No row came out: 'departures_by_hour' failed: no disk. Make space.",
+        ),
         ({}, "a HAVING, WHERE or JOIN behind the window kept none"),
         ({"state": RunState.STOPPED}, "No row came out: 3 windows closed"),
     ],
 )
 def test_no_row_says_why(changed: dict[str, Any], said: str) -> None:
-    none = replace(TUMBLE, rows=(), rows_kept=0, rows_out=0, **changed)
+    where = QueryFacts(conditions=(Condition("origin = 'EWR'"),))
+    none = replace(TUMBLE, rows=(), rows_kept=0, rows_out=0, facts=where)
+    none = replace(none, **changed)
     assert said in unescape(frame(none))
     assert said in unescape(static_html.bundle(none)["text/html"])
 

@@ -47,20 +47,21 @@ class ArrivalsView(PanelViewBase):
 
 def in_words(snapshot: Snapshot, drawn: Picture) -> str:
     """What a dot is, and what the picture leaves out."""
-    batches = snapshot.arrivals
-    rows = sum(batch.rows for batch in batches)
+    rows = drawn.rows
     if not rows:
         said = ["The watermark follows the newest event by the delay that you allowed."]
         if not snapshot.windowed:
             said.append("Without a window no row is late, and rows are not sampled.")
         return " ".join(said)
-    batches_read = f"{len(batches):,} micro-batch{'' if len(batches) == 1 else 'es'}"
+    batches = f"{drawn.batches:,} micro-batch{'' if drawn.batches == 1 else 'es'}"
     drawn_of = "" if drawn.dots == rows else f", {drawn.dots:,} of them drawn"
     said = [
         "A dot is a row: across, the micro-batch that read it; up, its event time. "
-        f"{count(rows, 'row')} in {batches_read}{drawn_of}. A row is late where the "
+        f"{count(rows, 'row')} in {batches}{drawn_of}. A row is late where the "
         "watermark had passed the end of its window."
     ]
+    if drawn.all_batches > drawn.batches:
+        said.append(f"Of {drawn.all_batches:,} micro-batches these are an even choice.")
     if drawn.below:
         said.append(f"{count(drawn.below, 'dot')} at the lower edge: earlier events.")
     if drawn.narrow_windows:

@@ -126,6 +126,16 @@ class Layout:
         earlier = self.snapshot.history[0].batch_id
         return self.points[0].batch_id if self.points[0].batch_id > earlier else 0
 
+    @property
+    def all_batches(self) -> int:
+        """How many micro-batches lie between the first and the last whose rows are
+        known; of a long run only some are."""
+        known = [batch.batch_id for batch in self.batches]
+        gaps = [b - a for a, b in pairwise(known)]
+        # A batch without rows leaves a gap too; thinning leaves them everywhere.
+        is_thinned = len(gaps) > 1 and min(gaps[:-1]) > 1
+        return known[-1] - known[0] + 1 if is_thinned else len(known)
+
     def x(self, elapsed_s: float) -> float:
         """Where a moment of processing time lies."""
         return self.across.at(ORIGIN + timedelta(seconds=max(elapsed_s, 0.0)))

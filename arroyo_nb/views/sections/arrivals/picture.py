@@ -43,13 +43,19 @@ RADIUS = 3.5
 
 @dataclass(frozen=True)
 class Picture:
-    """The picture as one ``<svg>`` element, and what it leaves out: how many rows are
-    ``dots``, how many of them lie at the lower edge since they are earlier, how many
-    windows are too narrow, and the first micro-batch that is drawn, where it is not the
-    first one."""
+    """The picture as one ``<svg>`` element, and what it leaves out.
+
+    ``dots`` of the ``rows`` of ``batches`` are drawn; of a long run these are some of
+    ``all_batches``. ``below`` of the dots lie at the lower edge, as they are earlier.
+    ``narrow_windows`` are too narrow, and ``from_batch`` is the first micro-batch that
+    is drawn, where it is not that of the run.
+    """
 
     svg: str
     dots: int
+    rows: int
+    batches: int
+    all_batches: int
     below: int
     narrow_windows: int
     from_batch: int
@@ -89,6 +95,9 @@ def picture(snapshot: Snapshot) -> Picture | None:
     return Picture(
         svg(round(made.bottom) + FOOT, _in_words(made, len(crosses)), parts),
         dots=len(made.dots),
+        rows=sum(batch.rows for batch in made.batches),
+        batches=len(made.batches),
+        all_batches=made.all_batches,
         below=sum(dot.moment < made.up.low for dot in made.dots),
         narrow_windows=made.narrow_windows,
         from_batch=made.from_batch,

@@ -1,0 +1,313 @@
+"""Checks of event time: the watermark, who holds it, late rows, open windows."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from arroyo_nb.doctor.examination import Examination
+from arroyo_nb.doctor.words import instant, interval, length, names, rows
+from arroyo_nb.run.observe.findings import Finding
+from arroyo_nb.run.observe.snapshot import RunState, SourceProgress, before_end
+
+CLOCK = timedelta(minutes=1)
+"""So far clocks may differ: an event further in the future has a wrong time."""
+
+FAR = 10
+"""A row that is ahead of the others by so many times what they span is a jump."""
+
+LATE_SHARE = 0.05
+"""More late rows than that are told where there are rows."""
+
+
+def ran_ahead(exam: Examination) -> Finding | None:
+    """One event that is far ahead took the watermark with it: the others are late."""
+    s, jump = exam.snapshot, _jump(exam)
+    if jump is None or not s.late_rows or not s.windowed:
+        return None
+    before, after = jump
+    in_future = exam.now is not None and after > exam.now + CLOCK
+    ahead = f"{length(after - before)} after the other rows"
+    if in_future and exam.now is not None:
+        ahead += f" and {length(after - exam.now)} in the future"
+    return Finding(
+        "future" if in_future else "jump",
+        f"the watermark ran ahead: a row of {names(x.name for x in exam.streams)} has "
+        f"the event time {instant(after)}, {ahead}; {rows(s.late_rows)} that came "
+        f"after it {'was' if s.late_rows == 1 else 'were'} late",
+        "correct that event time where the row is made: the watermark is taken before "
+        "any WHERE",
+    )
+
+
+def _jump(exam: Examination) -> tuple[datetime, datetime] | None:
+    """About where the other rows are, and the newest event time that is far ahead of
+    them."""
+    newest = before_end(exam.snapshot.max_event_time)
+    if newest is None:
+        return None
+    found = [
+        (spread.most_until, spread.most_until - spread.first)
+        for spread in exam.probed.times
+        if spread.first and spread.most_until and spread.last == newest
+    ]
+    seen = [p.max_event_time for p in exam.snapshot.history if p.max_event_time]
+    # The newest did not move since: what came after that batch was older.
+    before = [time for time in seen if time < newest]
+    if before:
+        found.append((before[-1], before[-1] - before[0]))
+    if exam.snapshot.windows and not exam.filled:
+        bars = exam.snapshot.windows
+        first, last = min(b.start for b in bars), max(b.end for b in bars)
+        found.append((last, last - first))
+    least = max((CLOCK, *(2 * delay for delay in _delays(exam))))
+    far = ((at, newest) for at, usual in found if newest - at > max(FAR * usual, least))
+    return next(far, None)
+
+
+def _delays(exam: Examination) -> list[timedelta]:
+    return [s.delay for s in exam.streams if s.delay is not None]
+
+
+def all_late(exam: Examination) -> Finding | None:
+    """Every row came after its window had closed."""
+    s = exam.snapshot
+    if not exam.has_rows or not s.windows or exam.filled or s.density:
+        return None
+    if ran_ahead(exam) is not None:
+        return None  # no delay would keep them
+    delays = " and ".join(length(delay) for delay in _delays(exam))
+    return Finding(
+        "all-late",
+        f"all {rows(s.late_rows)} came after their windows had closed"
+        + (f"; the delay is {delays}" if delays else ""),
+        "a longer delay in WATERMARK FOR keeps them",
+    )
+
+
+def no_watermark(exam: Examination) -> Finding | None:
+    """There is no watermark, and a window waits for one."""
+    s = exam.snapshot
+    if not _waits(exam) or s.watermark is not None:
+        return None
+    silent = [x for x in exam.streams if not x.rows and not x.ended]
+    if silent and len(silent) < len(exam.streams):
+        return Finding(
+            "no-watermark",
+            "there is no watermark yet: it is the least of all sources, and no row "
+            f"has come from {names(x.name for x in silent)}",
+            "send a row there, or take that source out of the query",
+        )
+    return Finding(
+        "no-watermark",
+        "there is no watermark yet: it comes with the batch after the first rows",
+        "wait for the next rows: a window gives its rows when the watermark passes its "
+        "end",
+    )
+
+
+def held_back(exam: Examination) -> Finding | None:
+    """One source holds the watermark, and by the others windows would have closed."""
+    mark, end = exam.watermark, exam.first_end
+    if not _waits(exam) or mark is None or len(exam.streams) < 2:
+        return None
+    live = [s for s in exam.streams if not s.ended]
+    known = {s.name: m for s in live if (m := exam.mark(s)) is not None}
+    unknown = [s for s in live if s.name not in known and not s.rows]
+    slowest: SourceProgress | None = None
+    if unknown:
+        slowest = unknown[0]
+    elif known:
+        name = min(known, key=lambda n: known[n])
+        slowest = next(s for s in live if s.name == name)
+    if slowest is None or end is None or mark >= end:
+        return None
+    others = [known[s.name] for s in live if s is not slowest and s.name in known]
+    if any(other < end for other in others):
+        return None  # without it the watermark would not be there either
+    stands = exam.newest(slowest)
+    newest = max(
+        (n for s in exam.streams if s is not slowest and (n := exam.newest(s))),
+        default=None,
+    )
+    if not others and stands is not None and (newest is None or newest <= stands):
+        return None  # the others have ended before: it goes on alone
+    if stands is None:
+        where, by = "has given no row", ""
+    else:
+        where = f"has its newest event at {instant(stands)}"
+        by = (
+            f", {length(newest - stands)} behind the others"
+            if newest is not None and newest > stands
+            else ""
+        )
+    delay = slowest.delay or timedelta()
+    return Finding(
+        "held-back",
+        f"the watermark {instant(mark)} is held back by '{slowest.name}': it is the "
+        f"least of all sources, and '{slowest.name}' {where}{by}; the first window "
+        f"ends at {instant(end)}",
+        f"an event of {instant(end + delay)} or later in '{slowest.name}' closes it; "
+        "else take that source out of the query",
+    )
+
+
+def session_goes_on(exam: Examination) -> Finding | None:
+    """A gap has not passed since the last row of any session."""
+    s = exam.snapshot
+    if not _waits(exam) or not s.sessions or s.closed_sessions or exam.closed:
+        return None
+    newest, gap = exam.snapshot.max_event_time, s.facts.gap
+    if newest is None or gap is None or not (exam.filled or s.density):
+        return None
+    open_ = rows(s.open_sessions, "session") if s.open_sessions else "each session"
+    are = "is" if s.open_sessions in (None, 0, 1) else "are"
+    delay = max(_delays(exam), default=timedelta())
+    first = exam.filled[0].end if exam.filled and not s.density else newest + gap
+    return Finding(
+        "session-gap",
+        f"{open_} {are} open: a session gives its row one gap ({length(gap)}) after "
+        "its last row, by the watermark, and rows came before that passed",
+        f"an event of {instant(first + delay)} or later closes the first one; or take "
+        "a shorter gap",
+    )
+
+
+def delay_beyond_data(exam: Examination) -> Finding | None:
+    """The delay is longer than all that the data spans."""
+    end, span = exam.first_end, exam.span
+    if not _waits(exam) or end is None or span is None or exam.at_end:
+        return None
+    if held_back(exam) is not None:
+        return None
+    long = next((s for s in exam.streams if s.delay and s.delay > span), None)
+    if long is None or long.delay is None or exam.watermark is None:
+        return None
+    return Finding(
+        "delay",
+        f"the delay of '{long.name}' is {length(long.delay)}, and its rows span "
+        f"{length(span)}: the watermark {instant(exam.watermark)} is before the end of "
+        f"the first window, {instant(end)}",
+        "declare a shorter delay, as in WATERMARK FOR ... - "
+        f"{interval(_shorter(long.delay, span))}",
+    )
+
+
+def _shorter(delay: timedelta, span: timedelta) -> timedelta:
+    choices = (3600, 600, 60, 10, 1)
+    fits = (timedelta(seconds=s) for s in choices)
+    return next((c for c in fits if c < delay and c <= span / 4), timedelta(seconds=1))
+
+
+def short_of_end(exam: Examination) -> Finding | None:
+    """The watermark has not come to the end of the first window."""
+    mark, end = exam.watermark, exam.first_end
+    if not _waits(exam) or end is None or mark is None or mark >= end:
+        return None
+    if held_back(exam) is not None:
+        return None  # that says more
+    what = "session" if exam.snapshot.sessions else "window"
+    return Finding(
+        "watermark-short",
+        f"the first {what} ends at {instant(end)}, and the watermark {instant(mark)} "
+        f"has {length(end - mark)} to go",
+        _what_moves_it(exam, end),
+    )
+
+
+def _what_moves_it(exam: Examination, end: datetime) -> str:
+    needed = [
+        f"of {instant(end + s.delay)} or later in '{s.name}'"
+        for s in exam.streams
+        if s.delay is not None and not s.ended and not _is_there(exam, s, end)
+    ]
+    if not needed:
+        return "it moves when newer events come"
+    one = "an event " + " and one ".join(needed)
+    return f"{one} {'moves' if len(needed) == 1 else 'move'} it there"
+
+
+def _is_there(exam: Examination, source: SourceProgress, end: datetime) -> bool:
+    """Whether this source alone would have moved the watermark to the window's end."""
+    mark = exam.mark(source)
+    return mark is not None and mark >= end
+
+
+def ended_with_windows(exam: Examination) -> Finding | None:
+    """The run has ended, and windows that are open give no row."""
+    s = exam.snapshot
+    if not exam.is_over or s.state is RunState.FAILED or exam.at_end:
+        return None
+    left = exam.open_windows
+    if not s.windowed or not left or exam.gave_rows:
+        return None
+    if exam.closed or s.closed_sessions:
+        return None  # those gave no row either, and not because they are open
+    return _ended(exam, left)
+
+
+def odd_open_windows(exam: Examination) -> Finding | None:
+    """The same, where other windows gave rows."""
+    s = exam.snapshot
+    left = exam.open_windows
+    if not exam.is_over or exam.at_end or not s.windowed or not left:
+        return None
+    if not exam.gave_rows or s.state is RunState.FAILED:
+        return None
+    return _ended(exam, left)
+
+
+def _ended(exam: Examination, left: int) -> Finding:
+    s, mark = exam.snapshot, exam.watermark
+    noun = "session" if s.sessions else "window"
+    how = "was stopped" if s.state is RunState.STOPPED else "has read to the end"
+    at = (
+        "before the first watermark"
+        if mark is None
+        else f"at watermark {instant(mark)}"
+    )
+    hint = f"go on with it: %arroyo resume {s.name}"
+    if s.state is RunState.FINISHED:
+        ends = max((b.end for b in exam.filled), default=None)
+        hint = (
+            "run it without an end (no --until end), so that newer records close them"
+        )
+        if ends is not None and len(_delays(exam)) == 1:
+            last = instant(ends + _delays(exam)[0])
+            hint = f"a record of {last} or later closes all; or run it without an end"
+    return Finding(
+        "open-windows",
+        f"'{s.name}' {how} with {rows(left, noun)} open, {at}: a {noun} that is open "
+        "has no final row",
+        hint,
+    )
+
+
+def some_late(exam: Examination) -> Finding | None:
+    """Many rows were late."""
+    s = exam.snapshot
+    if not exam.gave_rows or s.late_rows <= LATE_SHARE * s.rows_in:
+        return None
+    return Finding(
+        "late-rows",
+        f"{s.late_rows:,} of {rows(s.rows_in)} were late: their windows had closed",
+        f"a longer delay in WATERMARK FOR keeps more; {s.handle}.late() lists them",
+    )
+
+
+def _waits(exam: Examination) -> bool:
+    """Whether rows are in windows of a run that goes on."""
+    s = exam.snapshot
+    return exam.has_rows and s.windowed and not exam.is_over
+
+
+CHECKS = (
+    ran_ahead,
+    all_late,
+    no_watermark,
+    held_back,
+    ended_with_windows,
+    session_goes_on,
+    delay_beyond_data,
+    short_of_end,
+)
+ODD_CHECKS = (some_late, odd_open_windows)

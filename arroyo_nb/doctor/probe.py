@@ -1,0 +1,478 @@
+"""Counts made in rows that are read again, as batch queries on the engine's worker.
+
+The rows are the first that the run has read of each source, up to a bound, and all is
+over within a time. What depends on more than the rows themselves is left out: the state
+of updating operators, and which rows were late.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.doctor.examination import (
+    NOT_PROBED,
+    ConditionCount,
+    FilterCount,
+    KeyMatch,
+    ListCount,
+    LookupCount,
+    Probed,
+    SideSample,
+    TimeSpread,
+)
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.registry import nearest_name
+from arroyo_nb.run.observe.query_facts import condition, join_text, parts_of
+from arroyo_nb.run.observe.snapshot import before_end
+from arroyo_nb.schema import EPOCH, TIMESTAMP, quoted
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame
+    from sqlglot import exp
+
+    from arroyo_nb.engine import Engine
+    from arroyo_nb.run.output import Output
+    from arroyo_nb.run.sources.reader import OffsetRanges
+    from arroyo_nb.run.sources.sources import Sources
+    from arroyo_nb.source import ScriptText
+
+MOST_ROWS = 100_000
+"""Rows of each source that are read again."""
+
+MOST_S = 10.0
+"""How long all of it may take."""
+
+SAMPLES = 3
+"""Values, or keys, that a finding shows."""
+
+LOOKED_VALUES = 200
+"""Different values among which the one is looked for that a condition may mean."""
+
+VALUE_CHARS = 40
+
+
+class _NotReplayed(Exception):
+    """The rows of a node cannot be made from what was read alone."""
+
+
+@dataclass
+class Probe:
+    """Reads rows of one output again.
+
+    Parameters
+    ----------
+    engine
+        Runs the queries.
+    output
+        Whose plan it is.
+    sources
+        Read the rows again.
+    script
+        Has the text of conditions.
+    clock
+        In seconds, monotonic.
+    """
+
+    engine: Engine
+    output: Output
+    sources: Sources
+    script: ScriptText
+    clock: Callable[[], float] = time.monotonic
+    _ranges: OffsetRanges = field(default_factory=dict)
+    _filters: list[FilterCount] = field(default_factory=list)
+    _matches: list[KeyMatch] = field(default_factory=list)
+    _lookups: list[LookupCount] = field(default_factory=list)
+    _lists: list[ListCount] = field(default_factory=list)
+    _times: list[TimeSpread] = field(default_factory=list)
+
+    def __call__(self) -> Probed:
+        """What was counted; what fails, or takes too long, is left out."""
+        places = self.output.observation.places or {}
+        self._ranges = {
+            key: (_beginning(place), place) for key, place in places.items()
+        }
+        deadline = self.clock() + MOST_S
+        try:
+            if not self.engine.alive or not self.sources.has(self._ranges):
+                return NOT_PROBED
+        except Exception:  # a broker that does not answer, an engine that has died
+            return NOT_PROBED
+        left_out, empty = 0, set[int]()
+        for node in walk(self.output.sink):
+            if any(id(child) in empty for child in node.inputs):
+                empty.add(id(node))
+                # Of a join the other side is still worth a look.
+                if not isinstance(node, nodes.Joining):
+                    continue
+            count = self._counter(node)
+            if count is None:
+                continue
+            left_s = deadline - self.clock()
+            try:
+                if left_s <= 0:
+                    raise TimeoutError
+                if not self.engine.worker.call(count, timeout=left_s):
+                    empty.add(id(node))
+            except Exception:
+                # Of a UDF that raises, of a store that is away, of what cannot be
+                # replayed: the doctor says what else it knows.
+                left_out += 1
+        return Probed(
+            tuple(self._filters),
+            tuple(self._matches),
+            tuple(self._lookups),
+            tuple(self._lists),
+            tuple(self._times),
+            _looked_at(left_out),
+        )
+
+    def _counter(self, node: nodes.Node) -> Callable[[], bool] | None:
+        """What counts the rows of a node, and says whether it has any; None: nothing
+        does."""
+        match node:
+            case nodes.Watermark():
+                return partial(self._count_times, node)
+            case nodes.Filter():
+                return partial(self._count_conditions, node)
+            case nodes.Unnest():
+                return partial(self._count_elements, node)
+            case nodes.Joining():
+                return partial(self._compare_keys, node)
+            case nodes.LookupJoin():
+                return partial(self._count_lookups, node)
+        return None
+
+    def _count_times(self, node: nodes.Watermark) -> bool:
+        time_ = quoted(TIMESTAMP)
+        micros = f"unix_micros({time_})"
+        found = _first_row(
+            self._frame(node).selectExpr(
+                "count(*) AS n",
+                f"count_if({time_} IS NULL) AS nulls",
+                f"min({micros}) AS first",
+                f"percentile_approx({micros}, 0.9) AS most",
+                f"max({micros}) AS last",
+            )
+        )
+        source = next(n for n in walk(node) if isinstance(n, nodes.Source))
+        self._times.append(
+            TimeSpread(
+                source.table.name,
+                found["n"],
+                found["nulls"],
+                _instant(found["first"]),
+                _instant(found["most"]),
+                _instant(found["last"]),
+            )
+        )
+        return bool(found["n"])
+
+    def _count_conditions(self, node: nodes.Filter) -> bool:
+        from arroyo_nb.spark.expressions import spark_sql
+        from arroyo_nb.spark.lower import row_time
+
+        time_, parts = row_time(node.input), parts_of(node)
+        texts = [spark_sql(part, row_time=time_) for part in parts]
+        frame = self._frame(node.input)
+        counts = ["count(*) AS n", f"count_if({' AND '.join(texts)}) AS passed"]
+        for number, text in enumerate(texts):
+            counts.append(f"count_if({text}) AS passed_{number}")
+            counts.append(f"count_if(({text}) IS NULL) AS nulls_{number}")
+        found = _first_row(frame.selectExpr(*counts))
+        conditions = []
+        for number, part in enumerate(parts):
+            passed = found[f"passed_{number}"]
+            column, values, near = "", tuple[str, ...](), ""
+            if found["n"] and not passed:
+                column, values, near = _values(frame, part)
+            conditions.append(
+                ConditionCount(
+                    condition(part, self.script),
+                    passed,
+                    found[f"nulls_{number}"],
+                    column,
+                    values,
+                    near,
+                )
+            )
+        self._filters.append(
+            FilterCount(
+                found["n"],
+                found["passed"],
+                tuple(conditions),
+                _stands(node),
+                self._named,
+            )
+        )
+        return bool(found["passed"])
+
+    @property
+    def _named(self) -> str:
+        """The output, where it has a name that its user knows."""
+        table = self.output.sink.table
+        return "" if table is None else f"INSERT INTO '{table.name}'"
+
+    def _count_elements(self, node: nodes.Unnest) -> bool:
+        from arroyo_nb.plan.explain.node_lines import sql_text
+
+        came, went = self._frame(node.input).count(), self._frame(node).count()
+        self._lists.append(ListCount(sql_text(node.list), came, went))
+        return bool(went)
+
+    def _compare_keys(self, node: nodes.Joining) -> bool:
+        from arroyo_nb.spark.expressions import spark_sql
+        from arroyo_nb.spark.lower import row_time
+
+        windowed = isinstance(node, nodes.WindowJoin)
+        sides, tables = [], []
+        for number, side in enumerate(node.inputs):
+            frame, time_ = self._frame(side), row_time(side)
+            keys = [spark_sql(pair[number], row_time=time_) for pair in node.keys]
+            columns = [f"k{n}" for n in range(len(keys))]
+            named = [f"{key} AS {k}" for key, k in zip(keys, columns, strict=True)]
+            rows = frame.selectExpr(*named, f"{time_} AS w")
+            has_key = " AND ".join(f"{k} IS NOT NULL" for k in columns) or "true"
+            row = (
+                f"IF({has_key}, array(struct({', '.join(columns or ['1'])})), array())"
+            )
+            found = _first_row(
+                rows.selectExpr(
+                    "count(*) AS n",
+                    f"count_if({has_key}) AS keyed",
+                    f"slice(array_sort(flatten(collect_set({row}))), 1, {SAMPLES}) "
+                    "AS k",
+                )
+            )
+            sample = tuple(_text(list(key)) for key in found["k"]) if columns else ()
+            sides.append(
+                SideSample(_side_name(side), found["n"], found["keyed"], sample)
+            )
+            tables.append(rows.filter(has_key))
+        left, right = tables
+        shared_keys = (
+            _shared(left, right, columns)
+            if columns
+            else min(side.keyed for side in sides)
+        )
+        shared_windows = _shared(left, right, [*columns, "w"]) if windowed else 0
+        lines = (condition(a, self.script).line for a, _ in node.keys)
+        line = next(filter(None, lines), None)
+        match = KeyMatch(
+            join_text(node),
+            line,
+            sides[0],
+            sides[1],
+            shared_keys,
+            windowed,
+            shared_windows,
+        )
+        self._matches.append(match)
+        return bool(match.shared) or node.how != "inner"
+
+    def _count_lookups(self, node: nodes.LookupJoin) -> bool:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        from arroyo_nb.spark.expressions import spark_sql
+        from arroyo_nb.spark.lower import row_time
+
+        before, after = self._frame(node.input), self._frame(node)
+        came = before.count()
+        if node.how == "inner":
+            found = after.count()
+        else:
+            columns = [F.col(quoted(name)).isNotNull() for name, _ in node.columns]
+            found = after.filter(F.greatest(F.lit(False), *columns)).count()
+        keys: tuple[str, ...] = ()
+        if came and not found:
+            texts = [
+                spark_sql(key, row_time=row_time(node.input)) for key, _ in node.keys
+            ]
+            rows = before.selectExpr(*(f"{t} AS k{n}" for n, t in enumerate(texts)))
+            sample = rows.distinct().limit(SAMPLES).collect()
+            keys = tuple(sorted(_text(list(row)) for row in sample))
+        inner = node.how == "inner"
+        self._lookups.append(LookupCount(node.table.name, came, found, inner, keys))
+        return bool(found) or not inner
+
+    def _frame(self, node: nodes.Node) -> DataFrame:
+        """The rows of a node, made of what was read.
+
+        Raises
+        ------
+        _NotReplayed
+            When they depend on more than that.
+        """
+        from arroyo_nb.spark.expressions import spark_sql
+        from arroyo_nb.spark.lower import lower, row_time
+
+        if not any(isinstance(below, nodes.Stateful) for below in walk(node)):
+            return lower(node, self._read, again=True)
+        match node:
+            case nodes.Filter():
+                frame = self._frame(node.input)
+                time_ = row_time(node.input)
+                return frame.filter(spark_sql(node.predicate, row_time=time_))
+            case nodes.Project():
+                time_ = row_time(node.input)
+                items = (
+                    f"{spark_sql(i.expression, row_time=time_)} AS {quoted(i.name)}"
+                    for i in node.items
+                )
+                return self._frame(node.input).selectExpr(*items, quoted(TIMESTAMP))
+            case nodes.UpdatingJoin(how="inner"):
+                return self._pairs(node)
+            case nodes.UpdatingAggregate():
+                return self._groups(node)
+        raise _NotReplayed
+
+    def _read(self, source: nodes.Source | nodes.LookupJoin) -> DataFrame:
+        spark = self.engine.session
+        frame = self.sources.read_again(spark, self._ranges, source)
+        is_stream = isinstance(source, nodes.Source)
+        return frame.limit(MOST_ROWS) if is_stream else frame
+
+    def _pairs(self, node: nodes.UpdatingJoin) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        from arroyo_nb.spark.expressions import spark_sql
+        from arroyo_nb.spark.lower import row_time
+
+        frames = []
+        for number, side in enumerate(node.inputs):
+            time_ = row_time(side)
+            keys = (
+                f"{spark_sql(pair[number], row_time=time_)} AS _key_{number}_{n}"
+                for n, pair in enumerate(node.keys)
+            )
+            columns = map(quoted, side.schema.names)
+            frames.append(
+                self._frame(side).selectExpr(
+                    *columns, *keys, f"{time_} AS _time_{number}"
+                )
+            )
+        tests = [f"_key_0_{n} = _key_1_{n}" for n in range(len(node.keys))]
+        pairs = frames[0].join(frames[1], F.expr(" AND ".join(tests) or "true"))
+        return pairs.selectExpr(
+            *map(quoted, node.schema.names),
+            f"greatest(_time_0, _time_1) AS {quoted(TIMESTAMP)}",
+        ).limit(MOST_ROWS)
+
+    def _groups(self, node: nodes.UpdatingAggregate) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        from arroyo_nb.spark.aggregates import is_native, measure_sql
+        from arroyo_nb.spark.expressions import spark_sql
+        from arroyo_nb.spark.lower import row_time
+
+        if nodes.is_updating(node.input) or not all(map(is_native, node.measures)):
+            raise _NotReplayed
+        time_ = row_time(node.input)
+        keys = [
+            F.expr(f"{spark_sql(k.expression, row_time=time_)} AS {quoted(k.name)}")
+            for k in node.keys
+        ]
+        measures = [
+            F.expr(measure_sql(m, row_time=time_)).alias(m.name) for m in node.measures
+        ]
+        newest = F.expr(f"max({time_})").alias(TIMESTAMP)
+        return self._frame(node.input).groupBy(*keys).agg(*measures, newest)
+
+
+def _beginning(place: Any) -> Any:
+    """Where a source begins: of a tape its first chunk, of a topic where the run
+    began."""
+    return 0 if isinstance(place, int) else {}
+
+
+def _looked_at(left_out: int) -> str:
+    said = f"counted in up to {MOST_ROWS:,} rows of each source that were read again"
+    if left_out:
+        said += (
+            f"; {left_out} part{'' if left_out == 1 else 's'} of the query could not be"
+        )
+    return said
+
+
+def _first_row(frame: DataFrame) -> Any:
+    (row,) = frame.collect()
+    return row
+
+
+def _instant(micros: int | None) -> datetime | None:
+    if micros is None:
+        return None
+    return before_end((EPOCH + timedelta(microseconds=micros)).replace(tzinfo=None))
+
+
+def _stands(node: nodes.Filter) -> str:
+    """Where a filter stands, as its author sees it."""
+    origin = node.input.origin
+    match origin:
+        case nodes.Joining():
+            return "in the JOIN"
+        case nodes.WindowAggregate():
+            return "behind the window"
+        case nodes.UpdatingAggregate():
+            return "behind GROUP BY"
+    return "in WHERE"
+
+
+def _shared(left: DataFrame, right: DataFrame, columns: Sequence[str]) -> int:
+    """How many different values both sides have."""
+    shared = left.select(*columns).intersect(right.select(*columns))
+    return int(shared.count())
+
+
+def _side_name(side: nodes.Node) -> str:
+    tables = [n.table.name for n in walk(side) if isinstance(n, nodes.Source)]
+    return " and ".join(f"'{name}'" for name in dict.fromkeys(tables)) or "one side"
+
+
+def _values(frame: DataFrame, part: exp.Expr) -> tuple[str, tuple[str, ...], str]:
+    """The one column that a condition speaks of, some of its values, and the text among
+    them that it may mean."""
+    from sqlglot import exp
+
+    columns = list(dict.fromkeys(c.name for c in part.find_all(exp.Column)))
+    if len(columns) != 1 or columns[0] not in frame.columns:
+        return "", (), ""
+    rows = frame.select(quoted(columns[0])).distinct().limit(LOOKED_VALUES).collect()
+    found = sorted((row[0] for row in rows if row[0] is not None), key=str)
+    texts = {v for v in found if isinstance(v, str)}
+    wanted = [e.name for e in part.find_all(exp.Literal) if e.is_string]
+    near = next(filter(None, (_near(text, texts) for text in wanted)), "")
+    values = tuple(map(_text, found[: SAMPLES + 1]))
+    return columns[0], values, near and _text(near)
+
+
+def _near(wanted: str, texts: set[str]) -> str:
+    plain = wanted.strip().lower()
+    same = sorted(text for text in texts if text.strip().lower() == plain)
+    return same[0] if same else nearest_name(wanted, texts) or ""
+
+
+def _text(value: Any) -> str:
+    """A value as one writes it in SQL, cut where it is long."""
+    match value:
+        case list():
+            parts: Iterator[str] = map(_text, value)
+            made = ", ".join(parts)
+            return made if len(value) == 1 else f"({made})"
+        case None:
+            return "NULL"
+        case str():
+            cut = value if len(value) <= VALUE_CHARS else f"{value[:VALUE_CHARS]}…"
+            return f"'{cut}'"
+        case bool():
+            return str(value).lower()
+        case bytes():
+            return f"0x{value[:VALUE_CHARS].hex()}"
+    return str(value)[:VALUE_CHARS]

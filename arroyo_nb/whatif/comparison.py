@@ -1,0 +1,265 @@
+"""Two runs beside each other: windows, results and late rows that are not the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.observe.snapshot import WindowBar
+from arroyo_nb.whatif.differences import Difference, difference
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from arroyo_nb.run.run import Run
+
+MOST_LATE_ROWS = 100_000
+"""With more late rows than this only their counts are compared."""
+
+RUN = "only_in"
+TIMES = "times"
+"""Columns of a table of differences before those of the rows: which run has the row,
+and how often more than the other."""
+
+
+@dataclass(frozen=True)
+class WindowPair:
+    """A window of either run; None: that run has no row for it."""
+
+    start: datetime
+    end: datetime
+    first: WindowBar | None
+    second: WindowBar | None
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """How many rows each run put into it."""
+        return _of(self.first, _rows), _of(self.second, _rows)
+
+    @property
+    def late_rows(self) -> tuple[int, int]:
+        """How many rows came too late for it."""
+        return _of(self.first, _late), _of(self.second, _late)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs have other counts of it."""
+        return self.rows[0] != self.rows[1] or self.late_rows[0] != self.late_rows[1]
+
+
+def _of(bar: WindowBar | None, count: Callable[[WindowBar], int]) -> int:
+    return 0 if bar is None else count(bar)
+
+
+def _rows(bar: WindowBar) -> int:
+    return bar.rows
+
+
+def _late(bar: WindowBar) -> int:
+    return bar.late_rows
+
+
+class ComparisonViews(Protocol):
+    """How a comparison is shown: views are above this, and are handed in."""
+
+    def text(self, found: Comparison) -> str:
+        """What differs, as text."""
+
+    def html(self, found: Comparison) -> str:
+        """Both runs on one axis, and what differs; without a script."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side.
+
+    Parameters
+    ----------
+    names
+        What the runs are called here.
+    pairs
+        The windows of both, by start; none where rows were not counted.
+    result
+        The rows of the results that only one has.
+    late_counts
+        Late rows of each.
+    late
+        The late rows that only one has; None: they cannot be listed.
+    result_rows
+        Rows of each result.
+    notes
+        What a reader must know, each in a sentence.
+    views
+        How it is shown.
+    """
+
+    names: tuple[str, str]
+    pairs: tuple[WindowPair, ...]
+    result: Difference
+    late_counts: tuple[int, int]
+    late: Difference | None
+    result_rows: tuple[int, int]
+    notes: tuple[str, ...]
+    views: ComparisonViews
+
+    @property
+    def differing(self) -> tuple[WindowPair, ...]:
+        """The windows that the runs count otherwise."""
+        return tuple(pair for pair in self.pairs if pair.differs)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether windows, late counts and results are the same."""
+        late = self.late_counts[0] == self.late_counts[1]
+        return late and self.result.is_empty and not self.differing
+
+    def __repr__(self) -> str:
+        return self.views.text(self)
+
+    def _repr_html_(self) -> str:
+        return self.views.html(self)
+
+    def table(self) -> pa.Table:
+        """The result rows that only one run has: ``only_in`` names it, ``times`` says
+        how often more it has the row; then the columns of the result."""
+        return _named(self.result, self.names)
+
+    def late_table(self) -> pa.Table:
+        """The late rows that only one run has, as :meth:`table`.
+
+        Raises
+        ------
+        RunProblem
+            When they could not be listed.
+        """
+        if self.late is None:
+            raise RunProblem(
+                "the late rows of these runs cannot be listed",
+                hint="they are counted: see windows()",
+            )
+        return _named(self.late, self.names)
+
+    def windows(self) -> pa.Table:
+        """A row for each window of either run: rows and late rows of both, and whether
+        they differ."""
+        import pyarrow as pa
+
+        time, number = pa.timestamp("us"), pa.int64()
+        columns: dict[str, pa.Array] = {
+            "start": pa.array([p.start for p in self.pairs], time),
+            "end": pa.array([p.end for p in self.pairs], time),
+        }
+        for index, which in enumerate(("first", "second")):
+            rows = [pair.rows[index] for pair in self.pairs]
+            late = [pair.late_rows[index] for pair in self.pairs]
+            columns[f"{which}_rows"] = pa.array(rows, number)
+            columns[f"{which}_late_rows"] = pa.array(late, number)
+        columns["differs"] = pa.array([p.differs for p in self.pairs], pa.bool_())
+        return pa.table(columns)
+
+
+def compare_runs(
+    first: Run, second: Run, views: ComparisonViews, *, output: int = 0
+) -> Comparison:
+    """Compare two runs as they are now: what each has kept of its result, and what its
+    trace tells.
+
+    Parameters
+    ----------
+    first, second
+        The runs.
+    views
+        How the comparison is shown.
+    output
+        Which output of both.
+
+    Raises
+    ------
+    ArroyoError
+        When one of them has failed, or keeps no rows.
+    """
+    results = first.table(output), second.table(output)
+    bars = [_bars(run, output) for run in (first, second)]
+    counts = _late_count(first, output), _late_count(second, output)
+    notes = [
+        f"{name} has not ended: it is compared as it is now"
+        for name, run in zip(_names(first, second), (first, second), strict=True)
+        if not run.state.ended
+    ]
+    if _columns(results[0]) != _columns(results[1]):
+        notes.append("the results have other columns: no row is the same")
+    late = _late_difference(first, second, output, counts)
+    if late is None and any(counts):
+        notes.append("late rows are compared by their counts")
+    return Comparison(
+        names=_names(first, second),
+        pairs=paired(*bars),
+        result=difference(*results),
+        late_counts=counts,
+        late=late,
+        result_rows=(results[0].num_rows, results[1].num_rows),
+        notes=tuple(notes),
+        views=views,
+    )
+
+
+def paired(
+    first: Sequence[WindowBar], second: Sequence[WindowBar]
+) -> tuple[WindowPair, ...]:
+    """The windows of two runs by their start and end, in that order."""
+    by_edges = [{(bar.start, bar.end): bar for bar in bars} for bars in (first, second)]
+    edges = sorted(by_edges[0].keys() | by_edges[1].keys())
+    return tuple(WindowPair(*e, by_edges[0].get(e), by_edges[1].get(e)) for e in edges)
+
+
+def _names(first: Run, second: Run) -> tuple[str, str]:
+    if first.name != second.name:
+        return first.name, second.name
+    return f"{first.name} (first)", f"{second.name} (second)"
+
+
+def _bars(run: Run, output: int) -> list[WindowBar]:
+    traces = run.outputs[output].observation.traces
+    return [bar for trace in traces for bar in trace.windows()]
+
+
+def _late_count(run: Run, output: int) -> int:
+    return run.outputs[output].observation.late_rows
+
+
+def _late_difference(
+    first: Run, second: Run, output: int, counts: Sequence[int]
+) -> Difference | None:
+    """The late rows that only one has; None where they are too many, or where a run
+    cannot list its own."""
+    if max(counts) > MOST_LATE_ROWS:
+        return None
+    try:
+        tables = [run.late(output) for run in (first, second)]
+    except RunProblem:
+        return None
+    return difference(*tables)
+
+
+def _columns(table: pa.Table) -> Any:
+    return table.schema.names
+
+
+def _named(found: Difference, names: tuple[str, str]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    weights, others = found.rows.column(0), found.rows.column_names[1:]
+    which = pc.if_else(pc.greater(weights, 0), names[0], names[1])
+    times = pc.abs(weights)
+    taken = {RUN: which, TIMES: times}
+    columns = [*taken.values(), *found.rows.columns[1:]]
+    made = pa.table(columns, names=[*taken, *others])
+    # Rows of one window and key beside each other: these are a result's first columns.
+    plain = made.rename_columns([str(n) for n in range(made.num_columns)])
+    order = [(name, "ascending") for name in plain.column_names[2:]]
+    indices = pc.sort_indices(plain, [*order, ("0", "ascending")])
+    return made.take(indices)

@@ -1,0 +1,52 @@
+"""``%arroyo whatif`` and ``%arroyo compare``: other delays, two runs side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arroyo_nb.run.interrupts import Interrupted
+from arroyo_nb.views.notebook import ProgressOutput, publish
+from arroyo_nb.views.whatif import bundle
+
+if TYPE_CHECKING:
+    from arroyo_nb.session import Session
+
+
+def whatif(
+    session: Session,
+    name: str,
+    *,
+    delays: str | None = None,
+    every: str | None = None,
+    output: int | None = None,
+) -> None:
+    """Try delays on the query of a run, and show what each loses.
+
+    Raises
+    ------
+    RunProblem
+        As :meth:`Session.whatif`.
+    Interrupted
+        When it was interrupted; nothing is left of it then.
+    """
+    progress = ProgressOutput()
+    try:
+        found = session.whatif(
+            name, delays, every=every, output=output, tell=progress.tell
+        )
+    except KeyboardInterrupt:
+        raise Interrupted(f"the what-if of {name} was interrupted") from None
+    publish(bundle(found))
+
+
+def compare(session: Session, first: str, second: str) -> None:
+    """Show two runs side by side.
+
+    Raises
+    ------
+    ArroyoError
+        When there is no such run, one has failed, or keeps no rows.
+    """
+    from arroyo_nb.views import compare as views
+
+    publish(views.bundle(views.compare(session.get(first), session.get(second))))

@@ -1,0 +1,41 @@
+"""A run as one page, in a browser and without a kernel: its views and its batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab import Tab
+from live_views import LIVE, ours
+from scripted import ScriptedRun
+
+from arroyo_nb.views.replay_page import page
+
+BATCH = f"{LIVE} .num:has-text('batch') b"
+
+
+def test_the_page_shows_each_view_of_each_batch(tab: Tab, tmp_path: Path) -> None:
+    run = ScriptedRun(40)
+    run._at, run._paused = 40.0, True
+    file = tmp_path / "run.html"
+    file.write_text(page(run))
+    tab.page.goto(file.as_uri())
+    tab.page.wait_for_selector(f"{LIVE} .tabs")
+    assert tab.page.locator(f"{LIVE} [data-do='view plan']").count() == 0
+    for view, sign in (
+        ("arrivals", "path.dot"),
+        ("watermark", "rect.over"),
+        ("late", ".late-rows"),
+        ("windows", ".bar.closed"),
+        ("overview", "table"),
+    ):
+        tab.page.locator(f"{LIVE} [data-do='view {view}']").click()
+        tab.page.wait_for_selector(f"{LIVE} [data-do='view {view}'][aria-pressed=true]")
+        assert tab.page.locator(f"{LIVE} {sign}").count() > 0, view
+        tab.shot(f"replay-{view}")
+    # The view stays where one moves to another batch.
+    tab.page.locator(f"{LIVE} [data-do='view arrivals']").click()
+    before = tab.text(BATCH)
+    tab.page.locator(f"{LIVE} [data-do='back']").click()
+    tab.until_other(BATCH, before)
+    assert tab.page.locator(f"{LIVE} path.dot").count() > 0
+    assert ours(tab) == []
