@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from html_page import Page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from result_scenes import BATCHED, CHAIN, DIFFERENCE, JOINED, SELF_JOIN, long_plan
 from scenes import TUMBLE
@@ -68,6 +68,7 @@ def plans(draw: st.DrawFn) -> tuple[PlanStep, ...]:
     return tuple(made)
 
 
+@settings(deadline=None)
 @given(plans())
 def test_any_plan_has_places(steps: tuple[PlanStep, ...]) -> None:
     placed = layout(steps)
