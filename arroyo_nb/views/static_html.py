@@ -46,6 +46,9 @@ MOST_BYTES = 60_000
 
 TEXT_COLUMN_CHARS = 40
 
+PLAN_TEXT_CHARS = 8_000
+"""Characters of a plan in a terminal."""
+
 BOX = "border:1px solid #8886;border-radius:6px;padding:8px 14px;max-width:932px"
 # A widget that is there has elements in it; the message that there is none has not.
 WIDGET_LOST = (
@@ -85,11 +88,18 @@ def bundle(
         others = tuple(first_rows(other, size) for other in others)
         made = {
             "text/html": _html(cut, marker, view, plan, others),
-            "text/plain": "\n".join((text(cut), *output_lines(others))),
+            "text/plain": "\n".join(
+                (text(cut), *output_lines(others), *_plan_lines(plan))
+            ),
         }
         if size == 0 or sum(len(v.encode()) for v in made.values()) <= MOST_BYTES:
             return made
         size = size * 3 // 4
+
+
+def _plan_lines(plan: str) -> list[str]:
+    """The text of the plan for a terminal, where the plan was asked for."""
+    return [plain(line, 400) for line in plan[:PLAN_TEXT_CHARS].splitlines()]
 
 
 def text(snapshot: Snapshot) -> str:

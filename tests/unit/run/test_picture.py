@@ -198,7 +198,7 @@ def test_a_run_is_silent_from_its_first_row_in_to_its_first_row_out(tmp_path):
     assert seen.silent_s(first_s + 99) == 0.0
     picture = run.snapshot()
     assert picture.silent_s == 0.0
-    assert [o.rows_out for o in picture.outputs] == [1, 0]
+    assert [o.rows_out for o in picture.output_counts] == [1, 0]
 
 
 def test_only_a_run_of_a_session_can_be_examined(tmp_path):

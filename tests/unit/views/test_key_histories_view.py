@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from html_page import Page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from result_scenes import HISTORIES, groups
 from scenes import TUMBLE
@@ -25,6 +25,7 @@ numbers = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(numbers)
 def test_a_line_stays_in_its_place(values: list[float | None]) -> None:
     drawn = sparkline(values, '"<&')

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from html_page import Page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from result_scenes import BATCHED, CHAIN, DIFFERENCE, JOINED, SELF_JOIN, long_plan
 from scenes import TUMBLE
@@ -68,6 +68,7 @@ def plans(draw: st.DrawFn) -> tuple[PlanStep, ...]:
     return tuple(made)
 
 
+@settings(deadline=None)
 @given(plans())
 def test_any_plan_has_places(steps: tuple[PlanStep, ...]) -> None:
     placed = layout(steps)
@@ -131,6 +132,7 @@ def test_what_stays_is_an_image_and_the_text() -> None:
     assert "svg" not in page.tags
     assert "Sink delays" in page.text
     assert "data-do" not in made["text/html"]
+    assert made["text/plain"].endswith("Sink delays")
 
 
 def test_a_run_without_steps_has_the_text_only() -> None:

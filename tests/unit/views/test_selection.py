@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from html_page import Page
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from result_scenes import CHAIN, HISTORIES, OUTPUTS, WINDOW
 from scenes import HOP, KEYED_SESSIONS, OVERLAPPING, SESSIONS, TUMBLE, at
@@ -54,6 +54,7 @@ def test_bad_messages_change_nothing(message: str) -> None:
     assert after(message, None) is None
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_message_is_borne(text: str) -> None:
     assert after(f"select {text}", NOW) in (NOW, None) or text.split()[0] in (
