@@ -14,7 +14,7 @@ from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis_ticks import END_OF_TIME, Axis
 from arroyo_nb.views.event_time_axis import CHAR, WIDTH, svg
 from arroyo_nb.views.formatting import clock, duration, escaped
-from arroyo_nb.views.label_places import spread_apart
+from arroyo_nb.views.label_places import LINE, spread_apart
 
 LEFT = 92
 """Pixels for the labels at the left, at least."""
@@ -90,9 +90,10 @@ def _axis(points: Sequence[MarkPoint], names: Sequence[str]) -> Axis:
     moments += [mark for p in points if (mark := _mark(p)) is not None]
     moments += [m for p in points for name, m in p.sources if name in names]
     low, high = min(moments), max(moments)
-    # A flat line takes no room above it.
-    bottom = HIGH_BOTTOM if names else BOTTOM
-    return Axis(low, high, bottom if low < high else FLAT_BOTTOM, TOP)
+    if low < high:
+        return Axis(low, high, HIGH_BOTTOM if names else BOTTOM, TOP)
+    # A flat line needs no room but for its labels.
+    return Axis(low, high, max(FLAT_BOTTOM, TOP + LINE * (len(names) + 1)), TOP)
 
 
 def _grid(axis: Axis, left: float, right: float) -> list[str]:
