@@ -178,7 +178,7 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
     assert "<table" in trace._repr_html_()
 
 
-UNSAVED = ("hints", "plan", "batch_ms", "handle")
+UNSAVED = ("hints", "plan", "facts", "batch_ms", "handle")
 """What is not of a moment, or is told by the run alone."""
 
 

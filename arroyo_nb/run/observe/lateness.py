@@ -14,12 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.snapshot import before_end
-from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.schema import EPOCH, MICROSECOND
 from arroyo_nb.spark.observe import pane
+
+if TYPE_CHECKING:
+    from arroyo_nb.run.observe.trace import TracedBatch
 
 MOST_BINS = 40
 """Bars of a histogram at most."""
@@ -109,6 +112,7 @@ def lateness(
 
     Examples
     --------
+    >>> from arroyo_nb.run.observe.trace import TracedBatch
     >>> first, second, third = (EPOCH + timedelta(minutes=n) for n in (61, 130, 30))
     >>> def batch(number, row, newest, mark):
     ...     hour = row.replace(minute=0)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.late_row_counts import Tally, tally
+from arroyo_nb.run.observe.lateness import LatenessCounts
 from arroyo_nb.run.observe.plan_steps import without_counts
 from arroyo_nb.run.observe.snapshot import (
     Moment,
@@ -43,11 +44,14 @@ class TracedWindow:
         Whether they are grouped by something else, too.
     batches
         What came, batch by batch.
+    delay
+        What the watermark subtracts; None: that is not known.
     """
 
     window: nodes.Window
     has_key: bool
     batches: Sequence[TracedBatch]
+    delay: timedelta | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class Moments:
     def __init__(self, trace: OutputTrace) -> None:
         self.trace = trace
         self._counts: Tally | None = None
+        self._lateness: LatenessCounts | None = None
         self._counted = 0
         self._times: list[tuple[int, float]] = []
 
@@ -173,6 +178,7 @@ class Moments:
             density=tuple(counts.density()) if traced.has_key else (),
             windows_cut=counts.forgotten,
             late=late_rows(traced.window, batches, batches),
+            lateness=None if self._lateness is None else self._lateness.lateness,
         )
 
     def _counts_at(self, traced: TracedWindow, batch_id: int) -> Tally:
@@ -180,10 +186,14 @@ class Moments:
         done = self._counted
         if self._counts is None or (done and batches[done - 1].batch_id > batch_id):
             self._counts, self._counted = tally(traced.window), 0
+            if traced.delay is not None:
+                self._lateness = LatenessCounts(traced.window, traced.delay)
         for batch in batches[self._counted :]:
             if batch.batch_id > batch_id:
                 break
             count_batch(self._counts, batch)
+            if self._lateness is not None:
+                self._lateness.add(batch)
             self._counted += 1
         return self._counts
 

@@ -11,12 +11,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.progress import (
@@ -73,6 +74,9 @@ class QueryObservation:
         Held while a batch's progress is taken over: who holds it sees one batch.
     totals
         What had been counted after each of its batches.
+    source_times
+        The newest event time of each source, by the batch, as far as somebody has
+        looked.
     shown
         The kept rows as they were after the newest batch whose progress is known; None
         where none are kept.
@@ -92,7 +96,9 @@ class QueryObservation:
         self.is_traced = traced
         self.aggregates = window_assigners(sink) if traced else ()
         self.traces = tuple(
-            Trace(node.assign) for node in self.aggregates if node.assign is not None
+            Trace(node.assign, watermark_delay(node))
+            for node in self.aggregates
+            if node.assign is not None
         )
         self.progress: TriggerProgress | None = None
         self.resumed_after: LoggedBatch | None = None
@@ -100,6 +106,7 @@ class QueryObservation:
         self.max_event_time: datetime | None = None
         self.history: History[MarkPoint] = History()
         self.totals = BatchLog()
+        self.source_times: dict[int, tuple[tuple[str, datetime], ...]] = {}
         self.shown = preview.state() if preview is not None else None
         self.source_rows: Counter[str] = Counter()
         self.late_groups = 0
@@ -327,6 +334,15 @@ def window_assigners(sink: nodes.Sink) -> tuple[nodes.WindowAggregate, ...]:
     """The aggregates that put rows into windows, one of each number."""
     by_number = {number: node for node, number in numbered_assigners(sink)}
     return tuple(by_number[number] for number in range(len(by_number)))
+
+
+def watermark_delay(node: nodes.Node) -> timedelta | None:
+    """The longest delay of the watermarks below a node; None where there is none, or
+    one follows an expression."""
+    marks = [mark for mark in walk(node) if isinstance(mark, nodes.Watermark)]
+    if any(mark.expression is not None for mark in marks):
+        return None
+    return max((mark.delay for mark in marks), default=None)
 
 
 def _read_in(progress: TriggerProgress) -> OffsetRanges:

@@ -34,7 +34,8 @@ def moments_of(run: Run, output: int = 0) -> Moments:
     window = None
     if seen.traces:
         trace = seen.traces[0]
-        window = TracedWindow(trace.window, bool(seen.aggregates[0].keys), trace.record)
+        has_key = bool(seen.aggregates[0].keys)
+        window = TracedWindow(trace.window, has_key, trace.record, trace.delay)
     at = partial(_sources_at, run)
     return Moments(OutputTrace(seen.totals, window, written.preview, at))
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from threading import Lock
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.late_row_counts import Tally, tally
+from arroyo_nb.run.observe.lateness import Lateness, LatenessCounts
 from arroyo_nb.run.observe.snapshot import Arrivals, WindowBar, naive
 from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
@@ -95,6 +96,9 @@ class Trace:
     ----------
     window
         What the aggregate puts its rows into.
+    delay
+        What the watermark subtracts; None: it follows an expression, so that nobody
+        knows which delay would have kept a row.
 
     Attributes
     ----------
@@ -114,8 +118,8 @@ class Trace:
         Sessions of all keys that were closed.
     """
 
-    def __init__(self, window: nodes.Window) -> None:
-        self.window = window
+    def __init__(self, window: nodes.Window, delay: timedelta | None = None) -> None:
+        self.window, self.delay = window, delay
         self.rows = 0
         self.late_rows = 0
         self.late_exact = True
@@ -125,6 +129,7 @@ class Trace:
         self._batches: list[TracedBatch] = []
         self._late_batches: list[TracedBatch] = []
         self._tally = tally(window)
+        self._lateness = None if delay is None else LatenessCounts(window, delay)
         self._arrivals: History[Arrivals] = History()
         self._lock = Lock()
 
@@ -152,6 +157,8 @@ class Trace:
         """Record a batch; past the bound only the counts go on."""
         with self._lock:
             late = self._count(batch)
+            if self._lateness is not None:
+                self._lateness.add(batch)
         self.rows += sum(batch.pane_rows.values())
         self.late_rows += late
         self.closed_sessions += batch.closed_sessions
@@ -178,6 +185,11 @@ class Trace:
         """Of sessions, the rows by event time, all keys together; else nothing."""
         with self._lock:
             return tuple(self._tally.density())
+
+    def lateness(self) -> Lateness | None:
+        """How late its rows came; None: see ``delay``."""
+        with self._lock:
+            return None if self._lateness is None else self._lateness.lateness
 
     @property
     def arrivals(self) -> tuple[Arrivals, ...]:

@@ -241,6 +241,7 @@ def _told(output: TracedOutput) -> dict[str, Any]:
         "error": newest.error,
         "window": None if window is None else _window_text(window.window),
         "has_key": window is not None and window.has_key,
+        "delay": _micros(window.delay) if window is not None else None,
         "order": [asdict(key) for key in output.order],
         "limit": output.limit,
         "sources": [_source_text(source) for source in newest.sources],
@@ -273,10 +274,9 @@ _WINDOWS: tuple[Callable[..., Any], ...] = (
 
 
 def _source_text(source: SourceProgress) -> dict[str, Any]:
-    delay = None if source.delay is None else source.delay // MICROSECOND
     return {
         **{name: getattr(source, name) for name in _OF_SOURCE},
-        "delay": delay,
+        "delay": _micros(source.delay),
         "bad": list(source.bad),
         "notes": list(source.notes),
     }
@@ -445,7 +445,9 @@ class _Loading:
         told, window = self._told, _window_of(self._told["window"])
         traced = None
         if window is not None:
-            traced = TracedWindow(window, told["has_key"], self._batches)
+            delay = told["delay"]
+            length = None if delay is None else delay * MICROSECOND
+            traced = TracedWindow(window, told["has_key"], self._batches, length)
         trace = OutputTrace(self._totals, traced, self._preview, self._sources_at)
         static = {name: _value(told[name]) for name in STATIC}
         newest = Snapshot(
@@ -453,10 +455,21 @@ class _Loading:
             state=RunState(told["state"]),
             error=told["error"],
             sources=tuple(map(_source_of, told["sources"])),
-            history=tuple(map(_point, thinned(self._totals.since(0)))),
+            history=tuple(map(self._point, thinned(self._totals.since(0)))),
             arrivals=tuple(b.arrivals for b in thinned(self._batches) if b.pane_rows),
         )
         return TracedOutput(newest, trace, self._order, told["limit"])
+
+    def _point(self, totals: BatchTotals) -> MarkPoint:
+        known = self._sources.get(totals.batch_id, {})
+        times = ((name, source["max_event_time"]) for name, source in known.items())
+        return MarkPoint(
+            totals.batch_id,
+            totals.elapsed_s,
+            totals.max_event_time,
+            totals.watermark,
+            tuple((name, newest) for name, newest in times if newest is not None),
+        )
 
     def _sources_at(self, totals: BatchTotals) -> tuple[SourceProgress, ...]:
         known = self._sources.get(totals.batch_id, {})
@@ -526,14 +539,12 @@ def _source_of(told: Mapping[str, Any]) -> SourceProgress:
     )
 
 
-def _point(totals: BatchTotals) -> MarkPoint:
-    return MarkPoint(
-        totals.batch_id, totals.elapsed_s, totals.max_event_time, totals.watermark
-    )
-
-
 def _value(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def _micros(length: timedelta | None) -> int | None:
+    return None if length is None else length // MICROSECOND
 
 
 def _naive(instant: datetime) -> datetime:
