@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
+from arroyo_nb.run.observe.history import HISTORY_POINTS
 from arroyo_nb.run.observe.snapshot import (
     Arrivals,
     MarkPoint,
@@ -132,8 +133,9 @@ class Layout:
         known; of a long run only some are."""
         known = [batch.batch_id for batch in self.batches]
         gaps = [b - a for a, b in pairwise(known)]
-        # A batch without rows leaves a gap too; thinning leaves them everywhere.
-        is_thinned = len(gaps) > 1 and min(gaps[:-1]) > 1
+        # Batches without rows leave gaps too; only what is long was thinned.
+        long = len(self.snapshot.arrivals) > HISTORY_POINTS // 2
+        is_thinned = long and len(gaps) > 1 and min(gaps[:-1]) > 1
         return known[-1] - known[0] + 1 if is_thinned else len(known)
 
     def x(self, elapsed_s: float) -> float:
