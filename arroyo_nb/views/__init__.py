@@ -4,9 +4,3 @@
 Views never touch Spark and never hold a run's lock. Whatever comes from the user's
 data, names or errors passes through :func:`arroyo_nb.views.formatting.escaped`.
 """
-
-from __future__ import annotations
-
-from arroyo_nb.views.chart import draw_offline, plot
-
-__all__ = ["draw_offline", "plot"]
