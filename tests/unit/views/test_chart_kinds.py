@@ -13,8 +13,7 @@ from time_scenes import TIMES
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views import plot
-from arroyo_nb.views.chart import KINDS
+from arroyo_nb.views.chart import KINDS, plot
 
 TUMBLE = TIMES["tumble"].snapshot()
 
