@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.plan_steps import plan_steps
 from arroyo_nb.run.observe.snapshot import (
     Moment,
@@ -82,9 +81,8 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         closed_sessions=trace.closed_sessions if trace else 0,
         windows=trace.windows() if trace else (),
         arrivals=trace.arrivals if trace else (),
-        late=late_rows(trace.window, trace.late_batches, trace.batches)
-        if trace
-        else (),
+        late=trace.late if trace else (),
+        lateness=trace.lateness if trace else None,
         history=seen.history.points,
         sources=sources,
         columns=tuple(headers.values()),

@@ -11,12 +11,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.progress import (
@@ -92,7 +93,9 @@ class QueryObservation:
         self.is_traced = traced
         self.aggregates = window_assigners(sink) if traced else ()
         self.traces = tuple(
-            Trace(node.assign) for node in self.aggregates if node.assign is not None
+            Trace(node.assign, _delay(node))
+            for node in self.aggregates
+            if node.assign is not None
         )
         self.progress: TriggerProgress | None = None
         self.resumed_after: LoggedBatch | None = None
@@ -327,6 +330,15 @@ def window_assigners(sink: nodes.Sink) -> tuple[nodes.WindowAggregate, ...]:
     """The aggregates that put rows into windows, one of each number."""
     by_number = {number: node for node, number in numbered_assigners(sink)}
     return tuple(by_number[number] for number in range(len(by_number)))
+
+
+def _delay(node: nodes.Node) -> timedelta | None:
+    """What the watermarks below a node subtract, the longest of several; None: there is
+    none, or one follows an expression."""
+    marks = [below for below in walk(node) if isinstance(below, nodes.Watermark)]
+    if any(mark.expression is not None for mark in marks):
+        return None
+    return max((mark.delay for mark in marks), default=None)
 
 
 def _read_in(progress: TriggerProgress) -> OffsetRanges:
