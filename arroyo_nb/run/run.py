@@ -28,7 +28,11 @@ from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.input_rate import InputRate
 from arroyo_nb.run.observe.query_facts import QueryFacts, query_facts
-from arroyo_nb.run.observe.run_moments import moments_of, save_trace
+from arroyo_nb.run.observe.run_moments import (
+    moments_of,
+    numbered_output,
+    save_trace,
+)
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
@@ -666,7 +670,7 @@ class Run(BackgroundTask):
 
     def _kept_preview(self, output: int) -> Preview:
         self._raise_once()
-        preview = self.outputs[output].preview
+        preview = numbered_output(self.outputs, output).preview
         if preview is None:
             what = self._what(output)
             raise RunProblem(

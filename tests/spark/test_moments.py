@@ -155,6 +155,7 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
     assert trace.sql == run.plan.source.text
     newest, live, saved = run.snapshot(), run.moments(), trace.moments()
     assert saved.times == live.times
+    assert (newest.lateness is not None) == (query in WINDOWS)
     if query in WINDOWS:
         assert trace.windows().equals(run.windows())
     for batch_id, _ in live.times:
@@ -169,6 +170,8 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
         "note",
         "rows",
         "windows",
+        "late",
+        "lateness",
         "late_rows",
         "rows_in",
         "rows_out",
@@ -178,7 +181,7 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
     assert "<table" in trace._repr_html_()
 
 
-UNSAVED = ("hints", "plan", "batch_ms", "handle")
+UNSAVED = ("hints", "plan", "batch_ms", "handle", "facts", "stepping")
 """What is not of a moment, or is told by the run alone."""
 
 
