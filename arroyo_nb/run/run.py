@@ -278,7 +278,7 @@ class Run(BackgroundTask):
             As of :meth:`pause`, or when there is nothing like that to step to.
         """
         self._playback.require_pausable()
-        reached = condition(self.outputs[0].observation, batches, until)
+        reached = condition([o.observation for o in self.outputs], batches, until)
         self._stepping.begin(reached)
         return self
 
