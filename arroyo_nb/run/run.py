@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +32,7 @@ from arroyo_nb.run.observe.run_moments import (
     moments_of,
     numbered_output,
     save_trace,
+    source_times,
 )
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
@@ -118,6 +119,8 @@ class Run(BackgroundTask):
         self.options = prepared.options
         self.outputs = prepared.outputs
         self.sources = prepared.sources
+        for output in self.outputs:
+            output.observation.source_times = partial(source_times, self.sources)
         self.place = place
         self.folder = place.path
         self._engine = engine

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchTotals
     from arroyo_nb.run.observe.snapshot import SourceProgress
     from arroyo_nb.run.run import Run
+    from arroyo_nb.run.sources.reader import SourcePosition
+    from arroyo_nb.run.sources.sources import Sources
 
 
 T = TypeVar("T")
@@ -57,6 +60,17 @@ def numbered_output(outputs: Sequence[T], number: int) -> T:
         known = "0" if len(outputs) == 1 else f"0 to {len(outputs) - 1}"
         raise RunProblem(f"there is no output {number}", hint=f"there are: {known}")
     return outputs[number]
+
+
+def source_times(
+    sources: Sources, positions: Mapping[str, SourcePosition]
+) -> tuple[tuple[str, datetime], ...]:
+    """The newest event time of each source that is read so far, where it is known."""
+    return tuple(
+        (source.name, source.max_event_time)
+        for source in sources.sources(positions)
+        if source.max_event_time is not None and not source.looked_up
+    )
 
 
 def save_trace(run: Run, path: str | Path) -> Path:

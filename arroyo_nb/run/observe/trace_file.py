@@ -45,6 +45,7 @@ from arroyo_nb.run.results.preview import Preview
 from arroyo_nb.schema import (
     EPOCH,
     MICROSECOND,
+    NULL,
     WINDOW_STRUCT,
     Field,
     Schema,
@@ -396,10 +397,10 @@ class _Results:
                 self._next = next(self._frames, None)
             lengths.append(lengths[-1] + length)
         empty = pa.array([], row)
-        values = pa.concat_arrays([empty, *(rows.cast(row) for rows in found)])
-        return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), values).cast(
-            kind
-        )
+        # Not cast where it needn't be: Arrow 26 cuts columns of type null in a list.
+        cast = (rows if rows.type == row else rows.cast(row) for rows in found)
+        values = pa.concat_arrays([empty, *cast])
+        return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), values, kind)
 
 
 class _Loading:
@@ -442,7 +443,7 @@ class _Loading:
         if not {key.column for key in self._order} <= {*visible.names}:
             raise ValueError(self._order)
         _, typed = typed_rows(visible.empty_table())
-        columns = map(_as_window, typed, visible)
+        columns = map(_as_planned, typed, visible)
         schema = Schema(tuple(columns))
         kind = ChangesPreview if self._told["updating"] else Preview
         made = kind(schema, order=self._order, limit=self._told["limit"])
@@ -480,10 +481,23 @@ class _Loading:
             state=RunState(told["state"]),
             error=told["error"],
             sources=tuple(map(_source_of, told["sources"])),
-            history=tuple(map(_point, thinned(self._totals.since(0)))),
+            history=tuple(map(self._point, thinned(self._totals.since(0)))),
             arrivals=tuple(b.arrivals for b in thinned(self._batches) if b.pane_rows),
         )
         return TracedOutput(newest, trace, self._order, told["limit"])
+
+    def _point(self, totals: BatchTotals) -> MarkPoint:
+        known = self._sources[totals.batch_id]
+        times = {name: source["max_event_time"] for name, source in known.items()}
+        return MarkPoint(
+            totals.batch_id,
+            totals.elapsed_s,
+            totals.max_event_time,
+            totals.watermark,
+            tuple((name, time) for name, time in times.items() if time is not None)
+            if len(known) > 1
+            else (),
+        )
 
     def _sources_at(self, totals: BatchTotals) -> tuple[SourceProgress, ...]:
         known = self._sources.get(totals.batch_id, {})
@@ -529,8 +543,11 @@ def _check_batch(told: Mapping[str, Any], before: BatchLog) -> None:
         raise ValueError(told["elapsed_s"])
 
 
-def _as_window(column: Field, found: pa.Field) -> Field:
-    """The column, as a window where it is one. Views order rows by it."""
+def _as_planned(column: Field, found: pa.Field) -> Field:
+    """The column, as a window where it is one, by which views order rows, and as NULL
+    where it has nothing else."""
+    if str(found.type) == "null":
+        return Field(column.name, NULL)
     type_ = column.type
     if not isinstance(type_, StructOf):
         return column
@@ -579,12 +596,6 @@ def _source_of(told: Mapping[str, Any]) -> SourceProgress:
         delay=_length(told["delay"]),
         bad=tuple(told["bad"]),
         notes=tuple(told["notes"]),
-    )
-
-
-def _point(totals: BatchTotals) -> MarkPoint:
-    return MarkPoint(
-        totals.batch_id, totals.elapsed_s, totals.max_event_time, totals.watermark
     )
 
 

@@ -8,6 +8,7 @@ import os
 import stat
 from contextlib import suppress
 from datetime import date, datetime
+from decimal import Decimal
 from random import Random
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe import moments
 from arroyo_nb.run.observe.progress import TriggerProgress
+from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.run.observe.trace_file import METADATA
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
@@ -213,3 +215,73 @@ def test_the_batches_of_a_loaded_trace_are_counted_once(saved, monkeypatch):
     for _ in range(3):
         trace.snapshot(output=1)
     assert len(made) == 1
+
+
+def test_columns_of_any_type_are_saved(tmp_path):
+    sql = f"""{TICKS}
+    SELECT counter AS n, NULL AS nothing, make_array(counter) AS list,
+        CAST(counter AS DECIMAL(20, 4)) AS money, CAST('a' AS BYTEA) AS bytes,
+        make_array(NULL) AS nothings, struct(NULL, counter) AS pair
+    FROM ticks;"""
+    made = Run(
+        prepare("r", plan_script(sql, Catalog()), RunOptions(keep=True)),
+        SimpleNamespace(status="starting"),
+        RunFolder(tmp_path / "run"),
+    )
+    schema = made.table().schema
+    (output,) = made.outputs
+    for number in range(2):
+        row = (
+            number,
+            None,
+            [number],
+            Decimal(number),
+            b"a",
+            [None],
+            {"c0": None, "c1": number},
+        )
+        rows = [dict(zip(schema.names, row, strict=True))] * 3
+        output.preview.put(pa.Table.from_pylist(rows, schema), number)
+        output.observation.write(number, None)
+        output.observation._take(TriggerProgress(number, 1.0, None))
+    trace = load_trace(made.save_trace(tmp_path / "a.parquet"))
+    plain = ["n", "nothing", "list", "money", "bytes"]
+    for loaded, kept in (
+        (trace.table(), made.table()),
+        (trace.at(batch=0), made.at(batch=0)),
+    ):
+        assert loaded.num_rows
+        assert loaded.select(plain).equals(kept.select(plain))
+        assert loaded.to_pylist() == kept.to_pylist()
+
+
+def test_the_times_of_several_sources_are_kept_with_each_batch(tmp_path):
+    sql = f"""{TICKS}
+    CREATE TABLE tocks WITH (connector = 'impulse', event_rate = 1000);
+    SELECT counter FROM ticks UNION ALL SELECT counter FROM tocks;"""
+    made = Run(
+        prepare("r", plan_script(sql, Catalog()), RunOptions(keep=True)),
+        SimpleNamespace(status="starting"),
+        RunFolder(tmp_path / "run"),
+    )
+    seen, at = made.outputs[0].observation, datetime(2024, 1, 1)
+
+    def sources(positions):
+        times = {"ticks": at, "tocks": None if len(seen.totals) < 1 else at}
+        return [
+            SourceProgress(name, 1, time, None, bounded=True)
+            for name, time in times.items()
+        ]
+
+    made.sources.sources = sources
+    for number in range(2):
+        places = {"0-ticks": number, "1-tocks": number}
+        seen.write(number, None)
+        seen._take(TriggerProgress(number, 1.0, None, places=places))
+    history = made.snapshot().history
+    assert [p.sources for p in history] == [
+        (("ticks", at),),
+        (("ticks", at), ("tocks", at)),
+    ]
+    trace = load_trace(made.save_trace(tmp_path / "a.parquet"))
+    assert trace.snapshot().history[-1].sources == history[-1].sources
