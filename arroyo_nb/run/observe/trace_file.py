@@ -458,13 +458,16 @@ class _Loading:
         (told,) = row.select(names).to_pylist()
         _check_batch(told, self._totals)
         self._sources[told["batch"]] = {s["name"]: s for s in told["sources"]}
+        came = told["rows_out"] - (self._totals[-1].rows_out if self._totals else 0)
         self._totals.add(_totals_of(told))
         if told["panes"] is not None:
             self._batches.append(_batch_of(told))
         if self._preview is not None:
             found = row.column(self._column)
             rows = pa.Table.from_struct_array(found.flatten())
-            if rows.num_rows:
+            # A batch that gave nothing is taken, too: one that is left out is a gap, as
+            # it is where rows came that were not kept.
+            if rows.num_rows or not came:
                 self._preview.take(rows, told["batch"])
 
     def traced(self) -> TracedOutput:

@@ -18,6 +18,7 @@ import pytest
 
 from arroyo_nb import load_trace
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe import moments
@@ -285,3 +286,28 @@ def test_the_times_of_several_sources_are_kept_with_each_batch(tmp_path):
     ]
     trace = load_trace(made.save_trace(tmp_path / "a.parquet"))
     assert trace.snapshot().history[-1].sources == history[-1].sources
+
+
+def test_a_result_with_batches_that_changed_nothing_is_known(tmp_path):
+    sql = f"{TICKS} SELECT counter, count(*) AS n FROM ticks GROUP BY counter;"
+    made = Run(
+        prepare("r", plan_script(sql, Catalog()), RunOptions(keep=True)),
+        SimpleNamespace(status="starting"),
+        RunFolder(tmp_path / "run"),
+    )
+    (output,) = made.outputs
+    output.preview.keep_in(tmp_path / "rows", 2**20)
+    schema = output.preview.frame_schema
+    for number, changes in enumerate(([(1, 1, 1)], [], [(1, 1, -1), (1, 2, 1)], [])):
+        rows = [
+            {"counter": counter, "n": n, WEIGHT: weight, ROW_ID: counter}
+            for counter, n, weight in changes
+        ]
+        count = output.preview.take(pa.Table.from_pylist(rows, schema), number)
+        output.observation.write(number, count)
+        output.observation._take(TriggerProgress(number, 1.0, None))
+    trace = load_trace(made.save_trace(tmp_path / "a.parquet"))
+    assert trace.table().to_pylist() == made.table().to_pylist()
+    assert trace.table().to_pylist() == [{"counter": 1, "n": 2}]
+    assert trace.at(batch=1).to_pylist() == [{"counter": 1, "n": 1}]
+    assert trace.changelog().equals(made.changelog())
