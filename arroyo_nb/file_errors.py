@@ -136,3 +136,24 @@ def refusals(verb: str, name: str) -> Iterator[None]:
             ) from None
         what = "sink" if verb == "write" else "source"
         raise refusal(problem, f"cannot {verb} '{name}'", what, name) from None
+
+
+def require_file(path: Path) -> None:
+    """Refuse a path that can be no file to write, before anything is made for it.
+
+    Raises
+    ------
+    RunProblem
+        When a folder or a device is there, which a file that takes its place would
+        remove, or when no system has such a name.
+    """
+    try:
+        os.fsencode(path).decode()
+        is_other = path.exists() and not path.is_file()
+    except (OSError, ValueError) as problem:
+        # Too long a name is refused with its number as it is opened.
+        if isinstance(problem, OSError):
+            return
+        is_other = True
+    if is_other or not path.name or "\0" in path.name:
+        raise RunProblem(f"'{path}' is no path of a file", hint="name a file to write")

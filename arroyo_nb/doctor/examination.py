@@ -189,13 +189,13 @@ class Examination:
         """Whether the watermark is the end of all sources."""
         return self.snapshot.watermark is not None and self.watermark is None
 
-    @property
+    @cached_property
     def filled(self) -> tuple[WindowBar, ...]:
         """The windows that rows were put into in time, the first to end first."""
         bars = (bar for bar in self.snapshot.windows if bar.rows)
         return tuple(sorted(bars, key=lambda bar: bar.end))
 
-    @property
+    @cached_property
     def closed(self) -> tuple[WindowBar, ...]:
         """Those of them that have closed."""
         return tuple(b for b in self.filled if b.state is WindowState.CLOSED)

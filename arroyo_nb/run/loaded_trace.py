@@ -9,12 +9,14 @@ import weakref
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.run.observe.late_table import windows_of
 from arroyo_nb.run.observe.moments import Moments
+from arroyo_nb.run.observe.run_moments import numbered_output
 from arroyo_nb.run.observe.snapshot import Moment, Snapshot
 from arroyo_nb.run.observe.trace_file import TracedOutput, load
 
@@ -60,6 +62,8 @@ class LoadedTrace:
         with refusals("read", str(path)):
             self._run = load(path, self._folder)
         self._views = views
+        self._lock = Lock()
+        self._ends: dict[int, Moments] = {}
         self.sql = self._run.sql
         self.name = self._run.outputs[0].newest.name
         self.handle = "trace"
@@ -76,10 +80,13 @@ class LoadedTrace:
 
     def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
         """The run as it was at its end, for views."""
-        newest, moments = self._output(output).newest, self.moments(output)
-        if moments.last < 0:
-            return newest
-        made = moments.snapshot(newest, moments.last, rows)
+        newest = self._output(output).newest
+        # Its batches are counted once: a panel asks for it again and again.
+        with self._lock:
+            moments = self._ends.setdefault(output, self.moments(output))
+            if moments.last < 0:
+                return newest
+            made = moments.snapshot(newest, moments.last, rows)
         return replace(
             made,
             state=newest.state,
@@ -133,7 +140,7 @@ class LoadedTrace:
         return self._views.save_html(self, path)
 
     def _output(self, output: int) -> TracedOutput:
-        return self._run.outputs[output]
+        return numbered_output(self._run.outputs, output)
 
     def _preview(self, output: int) -> Preview:
         preview = self._output(output).trace.preview

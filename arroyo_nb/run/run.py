@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,12 @@ from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.input_rate import InputRate
 from arroyo_nb.run.observe.query_facts import QueryFacts, query_facts
-from arroyo_nb.run.observe.run_moments import moments_of, save_trace
+from arroyo_nb.run.observe.run_moments import (
+    moments_of,
+    numbered_output,
+    save_trace,
+    source_times,
+)
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
@@ -114,6 +119,8 @@ class Run(BackgroundTask):
         self.options = prepared.options
         self.outputs = prepared.outputs
         self.sources = prepared.sources
+        for output in self.outputs:
+            output.observation.source_times = partial(source_times, self.sources)
         self.place = place
         self.folder = place.path
         self._engine = engine
@@ -274,7 +281,7 @@ class Run(BackgroundTask):
             As of :meth:`pause`, or when there is nothing like that to step to.
         """
         self._playback.require_pausable()
-        reached = condition(self.outputs[0].observation, batches, until)
+        reached = condition([o.observation for o in self.outputs], batches, until)
         self._stepping.begin(reached)
         return self
 
@@ -666,7 +673,7 @@ class Run(BackgroundTask):
 
     def _kept_preview(self, output: int) -> Preview:
         self._raise_once()
-        preview = self.outputs[output].preview
+        preview = numbered_output(self.outputs, output).preview
         if preview is None:
             what = self._what(output)
             raise RunProblem(

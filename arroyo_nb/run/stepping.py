@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -23,14 +23,15 @@ Reached = Callable[[], bool]
 
 
 def condition(
-    seen: QueryObservation, batches: int, until: str | datetime | None
+    outputs: Sequence[QueryObservation], batches: int, until: str | datetime | None
 ) -> Reached:
     """Whether what is stepped to has happened, from now on.
 
     Parameters
     ----------
-    seen
-        What the query did so far.
+    outputs
+        What the query of each output did so far. Batches and the watermark are those of
+        the first one, windows those of the first one that has any.
     batches
         How many micro-batches to go, where there is no ``until``.
     until
@@ -41,11 +42,14 @@ def condition(
     RunProblem
         When it is none of these, or cannot happen in this query.
     """
+    seen = outputs[0]
     if until is None:
-        if batches < 1:
+        if not isinstance(batches, int) or batches < 1:
             raise RunProblem(f"a run cannot be stepped {batches} times")
         last = seen.next_batch + batches - 1
         return lambda: seen.next_batch > last
+    if until in UNTIL:
+        seen = next((each for each in outputs if each.traces), seen)
     if until in UNTIL and not seen.traces:
         raise RunProblem(
             f"the query has no window: {UNTIL[str(until)]} never comes",
@@ -71,9 +75,9 @@ def condition(
 
 
 def _closed(seen: QueryObservation) -> int:
-    windows = seen.traces[0].windows()
-    closed = sum(window.state is WindowState.CLOSED for window in windows)
-    return closed + seen.traces[0].forgotten
+    trace = seen.traces[0]
+    closed = sum(window.state is WindowState.CLOSED for window in trace.windows())
+    return closed + trace.forgotten
 
 
 def _has_reached(seen: QueryObservation, goal: datetime) -> bool:

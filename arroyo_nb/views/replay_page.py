@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.file_errors import refusals
+from arroyo_nb.file_errors import refusals, require_file
 from arroyo_nb.run.observe.snapshot import Moment, RunState, Snapshot
 from arroyo_nb.views.formatting import NAME_CHARS, escaped
 from arroyo_nb.views.panel import body, style
@@ -64,6 +64,7 @@ def save(run: Replayed, path: str | Path) -> Path:
     file, allowed = user_path(path), current_roots()
     if not allowed.allow(file):
         raise allowed.refusal(f"the page '{file}'")
+    require_file(file)
     made = page(run)
     with refusals("write", str(file)):
         file.write_text(made, "utf-8")

@@ -223,8 +223,9 @@ def trace_left_out(snapshot: Snapshot) -> str:
             f"{snapshot.handle}.late() lists them"
         )
     if snapshot.recorded_to is not None:
+        late = f", and {snapshot.handle}.late() lists none of their rows"
         parts.append(
             f"batches after {snapshot.recorded_to:,} are counted but not recorded: "
-            f"{snapshot.handle}.late() lists none of their rows"
+            f"no view goes back to them{late * snapshot.windowed}"
         )
     return "; ".join(parts)

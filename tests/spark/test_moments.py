@@ -155,6 +155,7 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
     assert trace.sql == run.plan.source.text
     newest, live, saved = run.snapshot(), run.moments(), trace.moments()
     assert saved.times == live.times
+    assert (newest.lateness is not None) == (query in WINDOWS)
     if query in WINDOWS:
         assert trace.windows().equals(run.windows())
     for batch_id, _ in live.times:
@@ -169,6 +170,8 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
         "note",
         "rows",
         "windows",
+        "late",
+        "lateness",
         "late_rows",
         "rows_in",
         "rows_out",
@@ -178,7 +181,27 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
     assert "<table" in trace._repr_html_()
 
 
-UNSAVED = ("hints", "plan", "facts", "batch_ms", "handle")
+def test_a_run_of_several_outputs_is_saved_as_it_was(session, tmp_path):
+    windowed = WINDOWED.format(window=WINDOWS["tumble"])
+    odd = "SELECT key, NULL AS nothing, n AS batch, at AS result_0 FROM r"
+    odd = odd.replace("at AS", "event_time AS")
+    run = started(session, 3, "; ".join((odd, windowed, UPDATING)))
+    trace = load_trace(run.save_trace(tmp_path / "run.parquet"))
+    for output in range(3):
+        # Each output has batches in which nothing came out.
+        assert trace.table(output).equals(run.table(output))
+        assert trace.snapshot(0, output).columns == run.snapshot(0, output).columns
+        for batch_id, _ in run.moments(output).times:
+            then = run.at(batch=batch_id, output=output)
+            assert trace.at(batch=batch_id, output=output).equals(then)
+    newest = run.snapshot(0, 1)
+    assert newest.lateness is not None
+    assert newest.lateness.rows == 40
+    assert newest.lateness.late_rows == sum(late.rows for late in newest.late)
+    assert newest.lateness == trace.snapshot(0, 1).lateness
+
+
+UNSAVED = ("hints", "plan", "batch_ms", "handle", "facts", "stepping")
 """What is not of a moment, or is told by the run alone."""
 
 

@@ -63,15 +63,24 @@ class BatchTotals:
 
 class BatchLog:
     """The totals after the first :data:`TRACE_BATCHES` micro-batches, in their order;
-    appended by one thread, read by any."""
+    appended by one thread, read by any.
+
+    Attributes
+    ----------
+    cut_after
+        The last batch that was recorded, once there were too many; else None.
+    """
 
     def __init__(self, totals: Sequence[BatchTotals] = ()) -> None:
+        self.cut_after: int | None = None
         self._totals = list(totals)
 
     def add(self, totals: BatchTotals) -> None:
         """Take the next batch's; past the bound nothing is recorded."""
         if len(self._totals) < TRACE_BATCHES:
             self._totals.append(totals)
+        else:
+            self.cut_after = self._totals[-1].batch_id
 
     def __len__(self) -> int:
         return len(self._totals)

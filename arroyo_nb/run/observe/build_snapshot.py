@@ -7,17 +7,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.observe.late_ledger import late_rows
 from arroyo_nb.run.observe.plan_steps import plan_steps
 from arroyo_nb.run.observe.snapshot import (
-    MarkPoint,
     Moment,
     OutputProgress,
     RunState,
@@ -30,7 +28,7 @@ from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
-    from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
+    from arroyo_nb.run.observe.batch_log import BatchLog
     from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.run import Run
 
@@ -83,11 +81,9 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         closed_sessions=trace.closed_sessions if trace else 0,
         windows=trace.windows() if trace else (),
         arrivals=trace.arrivals if trace else (),
-        late=late_rows(trace.window, trace.late_batches, trace.batches)
-        if trace
-        else (),
-        lateness=trace.lateness() if trace else None,
-        history=history_by_source(run, seen),
+        late=trace.late if trace else (),
+        lateness=trace.lateness if trace else None,
+        history=seen.history.points,
         sources=sources,
         columns=tuple(headers.values()),
         numeric=tuple(is_number(f.type) for f in query.sink.schema),
@@ -103,7 +99,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         cut_text=shown.cut_text if shown else "",
         order_text=", ".join(map(str, order)),
         windows_cut=trace.forgotten if trace else 0,
-        recorded_to=trace.cut_after if trace else None,
+        recorded_to=trace.cut_after if trace else seen.totals.cut_after,
         exact=trace.exact if trace else True,
         late_exact=all(t.late_exact for o in all_seen for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
@@ -162,29 +158,6 @@ def _source_rates(
         for source in streams
         if names[source.name] == 1
     }
-
-
-def history_by_source(run: Run, seen: QueryObservation) -> tuple[MarkPoint, ...]:
-    """How event time moved, with the newest event time of each source."""
-    points = seen.history.points
-    known = seen.source_times
-    for point in points:
-        if point.batch_id not in known:
-            totals = seen.totals.of_batch(point.batch_id)
-            known[point.batch_id] = _source_times(run, totals) if totals else ()
-    # A history is thinned: what it has no more is not needed again.
-    kept = {point.batch_id for point in points}
-    for batch_id in known.keys() - kept:
-        del known[batch_id]
-    return tuple(replace(point, sources=known[point.batch_id]) for point in points)
-
-
-def _source_times(run: Run, totals: BatchTotals) -> tuple[tuple[str, datetime], ...]:
-    streams = [s for s in run.sources.sources(totals.positions) if not s.looked_up]
-    if len(streams) == 1:  # its times are the query's, also where Spark made them
-        newest = totals.max_event_time
-        return ((streams[0].name, newest),) if newest else ()
-    return tuple((s.name, s.max_event_time) for s in streams if s.max_event_time)
 
 
 def _newest_moment(totals: BatchLog) -> Moment | None:

@@ -9,23 +9,29 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.snapshot import LateRows
-from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.schema import EPOCH, MICROSECOND
+
+if TYPE_CHECKING:
+    from arroyo_nb.run.observe.trace import TracedBatch
 
 MOST_LATE = 500
 """Windows with late rows that are listed, the newest ones."""
 
 
+def closed_in(batches: Sequence[TracedBatch], end: datetime) -> int | None:
+    """The batch whose watermark closed the windows that end at a time (aware)."""
+    at = bisect_left(batches, end, key=lambda batch: batch.watermark or EPOCH)
+    return batches[at].batch_id if at < len(batches) else None
+
+
 def late_rows(
-    window: nodes.Window,
-    batches: Sequence[TracedBatch],
-    closing: Sequence[TracedBatch],
-    most: int = MOST_LATE,
-) -> tuple[LateRows, ...]:
-    """The newest late rows, oldest first.
+    window: nodes.Window, batch: TracedBatch, closing: Sequence[TracedBatch]
+) -> Iterator[LateRows]:
+    """The late rows of a batch, oldest window first.
 
     A row of a hop that missed several windows is told once, with the last of them. Of
     sessions, which end when their rows say, it is the session that the row alone would
@@ -35,46 +41,26 @@ def late_rows(
     ----------
     window
         What the rows are put into.
-    batches
-        What came, in order; those in which no row was late may be missing.
+    batch
+        What came.
     closing
-        All batches, by which windows were closed.
-    most
-        How many are told.
+        The batches up to this one, by which windows were closed.
     """
-    found: list[LateRows] = []
-    for batch in reversed(batches):
-        found.extend(_of_batch(window, batch, closing))
-        if len(found) >= most:
-            break
-    return tuple(reversed(found[:most]))
-
-
-def closed_in(batches: Sequence[TracedBatch], end: datetime) -> int | None:
-    """The batch whose watermark closed the windows that end at a time (aware)."""
-    at = bisect_left(batches, end, key=lambda batch: batch.watermark or EPOCH)
-    return batches[at].batch_id if at < len(batches) else None
-
-
-def _of_batch(
-    window: nodes.Window, batch: TracedBatch, closing: Sequence[TracedBatch]
-) -> Iterator[LateRows]:
     mark = batch.late_watermark
     if mark <= EPOCH:
         return
-    for start, rows in sorted(batch.pane_rows.items(), reverse=True):
+    for start, rows in sorted(batch.pane_rows.items()):
         missed = last_missed(window, start, mark)
         if missed is not None:
-            first, end = map(_naive, missed)
-            closed = closed_in(closing, missed[1])
+            begin, end = missed
             yield LateRows(
                 batch.batch_id,
                 batch.elapsed_s,
-                first,
-                end,
+                _naive(begin),
+                _naive(end),
                 _naive(mark),
                 rows,
-                closed,
+                closed_in(closing, end),
             )
 
 

@@ -9,7 +9,7 @@ are added up when somebody looks. Instants in here are microseconds since the ep
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +23,8 @@ from arroyo_nb.schema import EPOCH, MICROSECOND
 from arroyo_nb.spark.observe import pane
 
 TRACE_WINDOWS = 20_000
-"""Windows kept for the views."""
+"""Windows kept for the views, and at most a tenth more: letting go of some costs what
+looking at all does, so it isn't done for each that comes."""
 
 MOST_BINS = 96
 """Pieces of event time that a density has at most."""
@@ -124,7 +125,11 @@ class FixedWindows:
         # What changes from the window that starts there on.
         self._rows: Counter[int] = Counter()
         self._late: Counter[int] = Counter()
-        self._places = 0
+        # How many windows may come before it is worth looking for surplus ones.
+        self._room = TRACE_WINDOWS
+        # Closed windows as views have them, of those that start before a place.
+        self._drawn: list[WindowBar] = []
+        self._drawn_to = -sys.maxsize
         # Where the ends of closed windows reach, and the batch that closed up to there.
         self._marks: list[int] = []
         self._batches: list[int] = []
@@ -143,6 +148,9 @@ class FixedWindows:
         # Up here and down at `end`: two places, however many windows lie between.
         self._rows[kept] += rows
         self._rows[end] -= rows
+        self._room -= (end - first) // self._slide
+        if first < self._drawn_to:
+            self._draw_again_from(first)
         return (rows if first < kept else 0), True
 
     def close(
@@ -157,17 +165,24 @@ class FixedWindows:
         if not self._marks or reach > self._marks[-1]:
             self._marks.append(reach)
             self._batches.append(batch_id)
-        if len(self._rows) + len(self._late) != self._places:
+        if self._room < 0:
             self._forget()
-            self._places = len(self._rows) + len(self._late)
 
     def bars(self) -> list[WindowBar]:
         """The windows (see :class:`Tally`)."""
-        return [
+        newer = [
             self._bar(start, alike)
-            for alike in self._alike()
+            for alike in self._alike(self._drawn_to, *self._drawn_counts())
             for start in range(alike.first, alike.end, self._slide)
         ]
+        # Closed windows are those before a place. They change by late rows only, so a
+        # picture costs what has happened since the one before.
+        if self._marks and self._marks[-1] > self._drawn_to:
+            self._drawn_to = self._marks[-1]
+            closed = bisect_left(newer, self._drawn_to, key=_start)
+            self._drawn += newer[:closed]
+            del newer[:closed]
+        return self._drawn + newer
 
     def density(self) -> list[WindowBar]:
         """None: the windows say it (see :class:`Tally`)."""
@@ -177,10 +192,26 @@ class FixedWindows:
         """The first start of a window after an instant."""
         return (instant // self._slide + 1) * self._slide
 
-    def _alike(self) -> Iterator[Alike]:
-        rows = late = 0
-        places = sorted(self._rows.keys() | self._late.keys())
-        for first, end in pairwise(places):
+    def _drawn_counts(self) -> tuple[int, int]:
+        """Rows and late rows of the last window before those that are not drawn."""
+        last = self._drawn[-1] if self._drawn else None
+        if last is None or _micros(last.start) + self._slide < self._drawn_to:
+            return 0, 0
+        return last.rows, last.late_rows
+
+    def _draw_again_from(self, place: int) -> None:
+        self._drawn_to = place
+        del self._drawn[bisect_left(self._drawn, place, key=_start) :]
+
+    def _alike(
+        self, begin: int = -sys.maxsize, rows: int = 0, late: int = 0
+    ) -> Iterator[Alike]:
+        """Windows that start at a place or after it, before which so many rows are
+        counted."""
+        places = {p for steps in (self._rows, self._late) for p in steps if p >= begin}
+        if rows or late:
+            places.add(begin)
+        for first, end in pairwise(sorted(places)):
             rows += self._rows.get(first, 0)
             late += self._late.get(first, 0)
             if rows or late:
@@ -201,7 +232,10 @@ class FixedWindows:
     def _forget(self) -> None:
         # Closed windows are let go oldest first, so hours of running stay bounded.
         alike = list(self._alike())
-        surplus = sum(a.windows(self._slide) for a in alike) - TRACE_WINDOWS
+        kept = sum(a.windows(self._slide) for a in alike)
+        slack = TRACE_WINDOWS // 10
+        self._room = max(TRACE_WINDOWS - kept, slack)
+        surplus = kept - TRACE_WINDOWS + slack if kept > TRACE_WINDOWS else 0
         kept_from, before = None, None
         for each in alike:
             # Open windows stay, however many there are: only those up to the last mark
@@ -225,6 +259,8 @@ class FixedWindows:
             steps[kept_from] += value
         first = bisect_right(self._marks, kept_from)
         del self._marks[:first], self._batches[:first]
+        self._drawn_to = max(self._drawn_to, kept_from)
+        del self._drawn[: bisect_left(self._drawn, kept_from, key=_start)]
 
 
 class PieceRange(NamedTuple):
@@ -413,3 +449,7 @@ def _instant(micros: int) -> datetime:
 
 def _micros(instant: datetime) -> int:
     return (instant - _START) // MICROSECOND
+
+
+def _start(bar: WindowBar) -> int:
+    return _micros(bar.start)

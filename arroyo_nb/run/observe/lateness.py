@@ -9,6 +9,7 @@ the gap that their rows are counted by.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -168,16 +169,18 @@ class LatenessCounts:
     def lateness(self) -> Lateness:
         """What the counts say."""
         late, needed = self._late.rows, self._needed.rows
+        p50, p99, longest = _reaching(late, 500, 990, 1000)
+        keep_99, keep_999, keep_all = _reaching(needed, 990, 999, 1000)
         return Lateness(
             rows=late.total(),
             late_rows=self._missed,
             bins=_bins(late),
-            p50=_reaching(late, 500),
-            p99=_reaching(late, 990),
-            longest=_reaching(late, 1000),
-            keep_99=_reaching(needed, 990),
-            keep_999=_reaching(needed, 999),
-            keep_all=_reaching(needed, 1000),
+            p50=p50,
+            p99=p99,
+            longest=longest,
+            keep_99=keep_99,
+            keep_999=keep_999,
+            keep_all=keep_all,
             delay=self._delay,
         )
 
@@ -239,13 +242,15 @@ def _least_delay(basis: datetime | None, end: datetime) -> timedelta:
     return ((basis - end) // MILLISECOND + 1) * MILLISECOND
 
 
-def _reaching(rows: Counter[timedelta], per_mille: int) -> timedelta:
-    """The least value that so many of 1,000 rows do not exceed."""
+def _reaching(rows: Counter[timedelta], *per_mille: int) -> list[timedelta]:
+    """The least values that so many of 1,000 rows do not exceed."""
+    if not rows:
+        return [NONE] * len(per_mille)
     values = sorted(rows)
-    sums = accumulate(rows[value] for value in values)
-    total = rows.total() * per_mille
-    reached = (v for v, s in zip(values, sums, strict=True) if s * 1000 >= total)
-    return next(reached, NONE)
+    sums = list(accumulate(rows[value] for value in values))
+    # Rounded up: the first sum that is no less than the share.
+    shares = (-(-sums[-1] * each // 1000) for each in per_mille)
+    return [values[bisect_left(sums, share)] for share in shares]
 
 
 def _bins(rows: Counter[timedelta]) -> tuple[LatenessBin, ...]:

@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.observe.late_ledger import late_rows
-from arroyo_nb.run.observe.late_row_counts import Tally, tally
-from arroyo_nb.run.observe.lateness import LatenessCounts
 from arroyo_nb.run.observe.plan_steps import without_counts
 from arroyo_nb.run.observe.snapshot import (
     Moment,
@@ -25,7 +22,7 @@ from arroyo_nb.run.observe.snapshot import (
     Snapshot,
     SourceProgress,
 )
-from arroyo_nb.run.observe.trace import TracedBatch, count_batch
+from arroyo_nb.run.observe.trace import Trace, TracedBatch
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
@@ -45,7 +42,7 @@ class TracedWindow:
     batches
         What came, batch by batch.
     delay
-        What the watermark subtracts; None: that is not known.
+        What the watermark subtracts; None: that is not one length.
     """
 
     window: nodes.Window
@@ -90,8 +87,7 @@ class Moments:
 
     def __init__(self, trace: OutputTrace) -> None:
         self.trace = trace
-        self._counts: Tally | None = None
-        self._lateness: LatenessCounts | None = None
+        self._counts: Trace | None = None
         self._counted = 0
         self._times: list[tuple[int, float]] = []
 
@@ -173,29 +169,24 @@ class Moments:
         if traced is None:
             return snapshot
         counts = self._counts_at(traced, batch_id)
-        batches = traced.batches[: self._counted]
         return replace(
             snapshot,
-            windows=tuple(counts.bars()),
-            density=tuple(counts.density()) if traced.has_key else (),
+            windows=counts.windows(),
+            density=counts.density() if traced.has_key else (),
             windows_cut=counts.forgotten,
-            late=late_rows(traced.window, batches, batches),
-            lateness=None if self._lateness is None else self._lateness.lateness,
+            late=counts.late,
+            lateness=counts.lateness,
         )
 
-    def _counts_at(self, traced: TracedWindow, batch_id: int) -> Tally:
+    def _counts_at(self, traced: TracedWindow, batch_id: int) -> Trace:
         batches = traced.batches
         done = self._counted
         if self._counts is None or (done and batches[done - 1].batch_id > batch_id):
-            self._counts, self._counted = tally(traced.window), 0
-            if traced.delay is not None:
-                self._lateness = LatenessCounts(traced.window, traced.delay)
+            self._counts, self._counted = Trace(traced.window, traced.delay), 0
         for batch in batches[self._counted :]:
             if batch.batch_id > batch_id:
                 break
-            count_batch(self._counts, batch)
-            if self._lateness is not None:
-                self._lateness.add(batch)
+            self._counts.add(batch)
             self._counted += 1
         return self._counts
 
@@ -242,7 +233,10 @@ class Moments:
             )
         if watermark is not None:
             return self._at_watermark(instant(watermark))
-        assert batch_id is not None
+        if not isinstance(batch_id, int):
+            raise RunProblem(
+                f"'{batch_id}' is no micro-batch", hint="they are numbered: at(batch=3)"
+            )
         found = self.trace.totals.of_batch(batch_id)
         if found is None:
             known = f"{self.first} to {self.last}" if self.last >= 0 else "none yet"
@@ -275,13 +269,14 @@ def instant(value: datetime | str) -> datetime:
     >>> instant("2013-02-08T12:00:00+02:00")
     datetime.datetime(2013, 2, 8, 10, 0)
     """
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, str):
             value = datetime.fromisoformat(value.strip())
-        except ValueError:
-            raise RunProblem(
-                f"'{value}' is not a time", hint="write it as '2013-02-08 12:00:00'"
-            ) from None
-    if value.tzinfo is None:
-        return value
-    return value.astimezone(UTC).replace(tzinfo=None)
+        if value.tzinfo is None:
+            return value
+        return value.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, AttributeError, OverflowError):
+        # A date has no time zone; one before the year 1 is none in UTC.
+        raise RunProblem(
+            f"'{value}' is not a time", hint="write it as '2013-02-08 12:00:00'"
+        ) from None

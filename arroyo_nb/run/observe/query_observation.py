@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
@@ -43,6 +43,9 @@ from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
     from arroyo_nb.run.results.preview import Preview
+
+
+SourceTimes: TypeAlias = "tuple[tuple[str, datetime], ...]"
 
 
 class QueryObservation:
@@ -75,8 +78,8 @@ class QueryObservation:
     totals
         What had been counted after each of its batches.
     source_times
-        The newest event time of each source, by the batch, as far as somebody has
-        looked.
+        The newest event time of each source that has been read so far, by its name; set
+        by who knows the sources.
     shown
         The kept rows as they were after the newest batch whose progress is known; None
         where none are kept.
@@ -96,7 +99,7 @@ class QueryObservation:
         self.is_traced = traced
         self.aggregates = window_assigners(sink) if traced else ()
         self.traces = tuple(
-            Trace(node.assign, watermark_delay(node))
+            Trace(node.assign, _delay(node))
             for node in self.aggregates
             if node.assign is not None
         )
@@ -105,8 +108,9 @@ class QueryObservation:
         self.places: SourceOffsets | None = None
         self.max_event_time: datetime | None = None
         self.history: History[MarkPoint] = History()
+        self.source_times: Callable[[Mapping[str, SourcePosition]], SourceTimes]
+        self.source_times = lambda _: ()
         self.totals = BatchLog()
-        self.source_times: dict[int, tuple[tuple[str, datetime], ...]] = {}
         self.shown = preview.state() if preview is not None else None
         self.source_rows: Counter[str] = Counter()
         self.late_groups = 0
@@ -258,14 +262,6 @@ class QueryObservation:
         # After the traces, which have the newest time at their own input: this one has
         # rows too that a predicate has filtered out before they came there.
         self._advance(progress.max_event_time)
-        self.history.add(
-            MarkPoint(
-                progress.batch_id,
-                self._elapsed_s,
-                naive(self.max_event_time),
-                naive(progress.watermark),
-            )
-        )
         for name, values in progress.observed.items():
             if name.startswith(DROPPED) and values["rows"]:
                 _, _, table = name.removeprefix(DROPPED).partition(":")
@@ -277,6 +273,15 @@ class QueryObservation:
         for table, fit in read_fits(progress.observed):
             self.fits[table] = self.fits.get(table, Fit()) + fit
         self.source_rows.update(progress.source_rows)
+        self.history.add(
+            MarkPoint(
+                progress.batch_id,
+                self._elapsed_s,
+                naive(self.max_event_time),
+                naive(progress.watermark),
+                self._source_times(progress),
+            )
+        )
         if self._first_rows_s is None and progress.input_rows:
             self._first_rows_s = self.ended_s
         self.late_groups += progress.late_groups
@@ -286,6 +291,12 @@ class QueryObservation:
             _, self.shown = self._written.popleft()
         self.progress = progress
         self.totals.add(self._totals(progress))
+
+    def _source_times(self, progress: TriggerProgress) -> SourceTimes:
+        """Kept with each batch: a source soon forgets how far its old chunks went."""
+        positions = self._positions(progress.places) or {}
+        # The times of a single source are those of the query.
+        return tuple(self.source_times(positions)) if len(positions) > 1 else ()
 
     def _totals(self, progress: TriggerProgress) -> BatchTotals:
         return BatchTotals(
@@ -336,10 +347,10 @@ def window_assigners(sink: nodes.Sink) -> tuple[nodes.WindowAggregate, ...]:
     return tuple(by_number[number] for number in range(len(by_number)))
 
 
-def watermark_delay(node: nodes.Node) -> timedelta | None:
-    """The longest delay of the watermarks below a node; None where there is none, or
-    one follows an expression."""
-    marks = [mark for mark in walk(node) if isinstance(mark, nodes.Watermark)]
+def _delay(node: nodes.Node) -> timedelta | None:
+    """What the watermarks below a node subtract, the longest of several; None: there is
+    none, or one follows an expression."""
+    marks = [below for below in walk(node) if isinstance(below, nodes.Watermark)]
     if any(mark.expression is not None for mark in marks):
         return None
     return max((mark.delay for mark in marks), default=None)

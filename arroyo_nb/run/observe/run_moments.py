@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.engine.paths import user_path
-from arroyo_nb.file_errors import refusals
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals, require_file
 from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.observe.moments import Moments, OutputTrace, TracedWindow
 
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchTotals
     from arroyo_nb.run.observe.snapshot import SourceProgress
     from arroyo_nb.run.run import Run
+    from arroyo_nb.run.sources.reader import SourcePosition
+    from arroyo_nb.run.sources.sources import Sources
+
+
+T = TypeVar("T")
 
 
 def moments_of(run: Run, output: int = 0) -> Moments:
@@ -29,7 +37,7 @@ def moments_of(run: Run, output: int = 0) -> Moments:
     output
         Which output.
     """
-    written = run.outputs[output]
+    written = numbered_output(run.outputs, output)
     seen = written.observation
     window = None
     if seen.traces:
@@ -40,6 +48,31 @@ def moments_of(run: Run, output: int = 0) -> Moments:
     return Moments(OutputTrace(seen.totals, window, written.preview, at))
 
 
+def numbered_output(outputs: Sequence[T], number: int) -> T:
+    """An output of a run.
+
+    Raises
+    ------
+    RunProblem
+        When there is none of that number.
+    """
+    if not -len(outputs) <= number < len(outputs):
+        known = "0" if len(outputs) == 1 else f"0 to {len(outputs) - 1}"
+        raise RunProblem(f"there is no output {number}", hint=f"there are: {known}")
+    return outputs[number]
+
+
+def source_times(
+    sources: Sources, positions: Mapping[str, SourcePosition]
+) -> tuple[tuple[str, datetime], ...]:
+    """The newest event time of each source that is read so far, where it is known."""
+    return tuple(
+        (source.name, source.max_event_time)
+        for source in sources.sources(positions)
+        if source.max_event_time is not None and not source.looked_up
+    )
+
+
 def save_trace(run: Run, path: str | Path) -> Path:
     """Write the trace of a run; see :meth:`arroyo_nb.run.run.Run.save_trace`."""
     from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput, save
@@ -48,9 +81,10 @@ def save_trace(run: Run, path: str | Path) -> Path:
     allowed = current_roots()
     if not allowed.allow(file):
         raise allowed.refusal(f"the trace '{file}'")
+    require_file(file)
     outputs = [
         TracedOutput(
-            run.snapshot(0),
+            run.snapshot(0, number),
             moments_of(run, number).trace,
             output.sink.order,
             output.sink.limit,

@@ -331,10 +331,10 @@ class Snapshot:
     What a run keeps is bounded. Of the rows of this output ``rows_kept`` are there and
     ``rows_cut`` are not, which ``cut_text`` explains; ``windows_cut`` closed windows
     are not either; ``order_text`` is what ``rows`` are sorted by, which are then the
-    first of the result; ``recorded_to`` is the last batch whose late rows can be found
-    again, once recording has ended. ``exact`` is false where rows of neighbouring
-    windows had to be counted together, ``late_exact`` where fewer than ``late_rows``
-    may have been late.
+    first of the result; ``recorded_to`` is the last batch that can be shown, and whose
+    late rows can be found again, once recording has ended. ``exact`` is false where
+    rows of neighbouring windows had to be counted together, ``late_exact`` where fewer
+    than ``late_rows`` may have been late.
 
     Of a run with several outputs it is the picture of number ``output``, with the
     counts of all; ``outputs`` names them, and ``more_outputs`` counts the others.

@@ -11,6 +11,7 @@ the batch's own (spark.sql.streaming's StateStoreWriter), which is why both are 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,9 +19,10 @@ from threading import Lock
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.history import History
-from arroyo_nb.run.observe.late_row_counts import Tally, tally
+from arroyo_nb.run.observe.late_ledger import MOST_LATE, late_rows
+from arroyo_nb.run.observe.late_row_counts import tally
 from arroyo_nb.run.observe.lateness import Lateness, LatenessCounts
-from arroyo_nb.run.observe.snapshot import Arrivals, WindowBar, naive
+from arroyo_nb.run.observe.snapshot import Arrivals, LateRows, WindowBar, naive
 from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
 
@@ -97,8 +99,7 @@ class Trace:
     window
         What the aggregate puts its rows into.
     delay
-        What the watermark subtracts; None: it follows an expression, so that nobody
-        knows which delay would have kept a row.
+        What the watermark of its rows subtracts; None: that is not one length.
 
     Attributes
     ----------
@@ -128,8 +129,9 @@ class Trace:
         self.closed_sessions = 0
         self._batches: list[TracedBatch] = []
         self._late_batches: list[TracedBatch] = []
-        self._tally = tally(window)
+        self._late: deque[LateRows] = deque(maxlen=MOST_LATE)
         self._lateness = None if delay is None else LatenessCounts(window, delay)
+        self._tally = tally(window)
         self._arrivals: History[Arrivals] = History()
         self._lock = Lock()
 
@@ -170,6 +172,8 @@ class Trace:
             self._batches.append(batch)
             if late:
                 self._late_batches.append(batch)
+                with self._lock:
+                    self._late += late_rows(self.window, batch, self._batches)
         elif self.cut_after is None:
             self.cut_after = self._batches[-1].batch_id
 
@@ -181,15 +185,22 @@ class Trace:
         with self._lock:
             return tuple(self._tally.bars())
 
+    @property
+    def late(self) -> tuple[LateRows, ...]:
+        """The newest late rows by batch and window, oldest first."""
+        with self._lock:
+            return tuple(self._late)
+
+    @property
+    def lateness(self) -> Lateness | None:
+        """How late all rows came; None: the delay is not known."""
+        with self._lock:
+            return None if self._lateness is None else self._lateness.lateness
+
     def density(self) -> tuple[WindowBar, ...]:
         """Of sessions, the rows by event time, all keys together; else nothing."""
         with self._lock:
             return tuple(self._tally.density())
-
-    def lateness(self) -> Lateness | None:
-        """How late its rows came; None: see ``delay``."""
-        with self._lock:
-            return None if self._lateness is None else self._lateness.lateness
 
     @property
     def arrivals(self) -> tuple[Arrivals, ...]:
@@ -197,31 +208,22 @@ class Trace:
         return self._arrivals.points
 
     def _count(self, batch: TracedBatch) -> int:
-        late, exact = count_batch(self._tally, batch)
-        self.late_exact = self.late_exact and exact
+        """Count the rows of a batch by their windows, and close the windows that it
+        closed; returns how many of its rows were late."""
+        counts, late = self._tally, 0
+        late_watermark = _micros(batch.late_watermark)
+        for pane, rows in batch.pane_rows.items():
+            # A row that several of its windows missed is one late row.
+            missed, exact = counts.count(_micros(pane), rows, late_watermark)
+            late += missed
+            if missed and not (exact and batch.exact):
+                self.late_exact = False
+        if batch.watermark is not None:
+            spans = None
+            if batch.sessions is not None:
+                spans = [(_micros(a), _micros(b)) for a, b in batch.sessions]
+            counts.close(_micros(batch.watermark), batch.batch_id, spans)
         return late
-
-
-def count_batch(counts: Tally, batch: TracedBatch) -> tuple[int, bool]:
-    """Count the rows of a batch by their windows, and close the windows that it closed.
-
-    Returns
-    -------
-    tuple of int and bool
-        How many of its rows were late, and whether that is exact.
-    """
-    late, all_exact, late_watermark = 0, True, _micros(batch.late_watermark)
-    for pane, rows in batch.pane_rows.items():
-        # A row that several of its windows missed is one late row.
-        missed, exact = counts.count(_micros(pane), rows, late_watermark)
-        late += missed
-        all_exact = all_exact and (not missed or (exact and batch.exact))
-    if batch.watermark is not None:
-        spans = None
-        if batch.sessions is not None:
-            spans = [(_micros(a), _micros(b)) for a, b in batch.sessions]
-        counts.close(_micros(batch.watermark), batch.batch_id, spans)
-    return late, all_exact
 
 
 def _micros(instant: datetime) -> int:

@@ -21,8 +21,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import DataProblem
@@ -43,6 +45,7 @@ from arroyo_nb.run.results.preview import Preview
 from arroyo_nb.schema import (
     EPOCH,
     MICROSECOND,
+    NULL,
     WINDOW_STRUCT,
     Field,
     Schema,
@@ -51,6 +54,7 @@ from arroyo_nb.schema import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 METADATA = b"arroyo_nb.trace"
 
@@ -59,6 +63,8 @@ VERSION = 1
 
 BATCHES_A_GROUP = 256
 """Micro-batches of one row group: what is in memory at once."""
+
+NO_TIME = timedelta(0)
 
 KEEP_BYTES = 2**40
 """Of a loaded trace all rows are kept: as many as the file has."""
@@ -125,7 +131,8 @@ def save(run: SavedRun, path: Path, cancel_check: Callable[[], None]) -> int:
     import pyarrow.parquet as pq
 
     schema = _schema(run)
-    unfinished = path.with_name(f".{path.name}.part")
+    # Two may save at once, and a name may be as long as the system allows.
+    unfinished = path.with_name(f".{uuid4().hex}.part")
     count = 0
     try:
         with pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
@@ -158,26 +165,40 @@ def load(path: Path, folder: Path) -> SavedRun:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(path)
-        header = json.loads((file.schema_arrow.metadata or {})[METADATA])
-    except (KeyError, ValueError, pa.ArrowException):
-        raise DataProblem(
-            f"'{path}' is no trace of a run", hint="run.save_trace(path) writes one"
-        ) from None
+        return _load(pq.ParquetFile(path), folder)
+    except (KeyError, pa.ArrowException):
+        what = "is no trace of a run"
+    except _DAMAGES:
+        # A file may come from anywhere, and say anything.
+        what = "is no trace of a run, or is damaged"
+    raise DataProblem(f"'{path}' {what}", hint="run.save_trace(path) writes one")
+
+
+_DAMAGES = (
+    *(ArithmeticError, AssertionError, AttributeError, IndexError, RecursionError),
+    *(TypeError, ValueError),
+)
+"""What values that are not as :func:`save` writes them lead to."""
+
+
+def _load(file: pq.ParquetFile, folder: Path) -> SavedRun:
+    header = json.loads((file.schema_arrow.metadata or {})[METADATA])
     if header["version"] > VERSION:
         raise DataProblem(
-            f"'{path}' was written by a later version of arroyo_nb",
+            "the trace was written by a later version of arroyo_nb",
             hint="pip install --upgrade arroyo_nb",
         )
     found = [
         _Loading(number, told, folder / str(number), file.schema_arrow)
         for number, told in enumerate(header["outputs"])
     ]
+    if not found:
+        raise ValueError(header["outputs"])
     for batch in file.iter_batches(BATCHES_A_GROUP):
         for row, number in enumerate(batch.column("output").to_pylist()):
             found[number].take(batch.slice(row, 1))
     made = [one.traced() for one in found]
-    return SavedRun(header["sql"], header["plan"], made)
+    return SavedRun(str(header["sql"]), str(header["plan"]), made)
 
 
 def _schema(run: SavedRun) -> pa.Schema:
@@ -241,7 +262,7 @@ def _told(output: TracedOutput) -> dict[str, Any]:
         "error": newest.error,
         "window": None if window is None else _window_text(window.window),
         "has_key": window is not None and window.has_key,
-        "delay": _micros(window.delay) if window is not None else None,
+        "delay": None if window is None else _micros(window.delay),
         "order": [asdict(key) for key in output.order],
         "limit": output.limit,
         "sources": [_source_text(source) for source in newest.sources],
@@ -376,10 +397,10 @@ class _Results:
                 self._next = next(self._frames, None)
             lengths.append(lengths[-1] + length)
         empty = pa.array([], row)
-        values = pa.concat_arrays([empty, *(rows.cast(row) for rows in found)])
-        return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), values).cast(
-            kind
-        )
+        # Not cast where it needn't be: Arrow 26 cuts columns of type null in a list.
+        cast = (rows if rows.type == row else rows.cast(row) for rows in found)
+        values = pa.concat_arrays([empty, *cast])
+        return pa.ListArray.from_arrays(pa.array(lengths, pa.int32()), values, kind)
 
 
 class _Loading:
@@ -400,6 +421,7 @@ class _Loading:
     def __init__(
         self, number: int, told: Mapping[str, Any], folder: Path, schema: pa.Schema
     ) -> None:
+        _check_header(told)
         self._told = told
         self._column = f"{_RESULT}{number}"
         self._totals = BatchLog()
@@ -416,8 +438,12 @@ class _Loading:
 
         hidden = (WEIGHT, ROW_ID) if self._told["updating"] else ()
         visible = pa.schema([f for f in row if f.name not in hidden])
+        if len(visible) != len(self._told["columns"]):
+            raise ValueError(visible.names)
+        if not {key.column for key in self._order} <= {*visible.names}:
+            raise ValueError(self._order)
         _, typed = typed_rows(visible.empty_table())
-        columns = map(_as_window, typed, visible)
+        columns = map(_as_planned, typed, visible)
         schema = Schema(tuple(columns))
         kind = ChangesPreview if self._told["updating"] else Preview
         made = kind(schema, order=self._order, limit=self._told["limit"])
@@ -430,14 +456,18 @@ class _Loading:
 
         names = [n for n in row.schema.names if not n.startswith(_RESULT)]
         (told,) = row.select(names).to_pylist()
+        _check_batch(told, self._totals)
         self._sources[told["batch"]] = {s["name"]: s for s in told["sources"]}
+        came = told["rows_out"] - (self._totals[-1].rows_out if self._totals else 0)
         self._totals.add(_totals_of(told))
         if told["panes"] is not None:
             self._batches.append(_batch_of(told))
         if self._preview is not None:
             found = row.column(self._column)
             rows = pa.Table.from_struct_array(found.flatten())
-            if rows.num_rows:
+            # A batch that gave nothing is taken, too: one that is left out is a gap, as
+            # it is where rows came that were not kept.
+            if rows.num_rows or not came:
                 self._preview.take(rows, told["batch"])
 
     def traced(self) -> TracedOutput:
@@ -445,9 +475,8 @@ class _Loading:
         told, window = self._told, _window_of(self._told["window"])
         traced = None
         if window is not None:
-            delay = told["delay"]
-            length = None if delay is None else delay * MICROSECOND
-            traced = TracedWindow(window, told["has_key"], self._batches, length)
+            delay = _length(told.get("delay"))
+            traced = TracedWindow(window, told["has_key"], self._batches, delay)
         trace = OutputTrace(self._totals, traced, self._preview, self._sources_at)
         static = {name: _value(told[name]) for name in STATIC}
         newest = Snapshot(
@@ -461,14 +490,16 @@ class _Loading:
         return TracedOutput(newest, trace, self._order, told["limit"])
 
     def _point(self, totals: BatchTotals) -> MarkPoint:
-        known = self._sources.get(totals.batch_id, {})
-        times = ((name, source["max_event_time"]) for name, source in known.items())
+        known = self._sources[totals.batch_id]
+        times = {name: source["max_event_time"] for name, source in known.items()}
         return MarkPoint(
             totals.batch_id,
             totals.elapsed_s,
             totals.max_event_time,
             totals.watermark,
-            tuple((name, newest) for name, newest in times if newest is not None),
+            tuple((name, time) for name, time in times.items() if time is not None)
+            if len(known) > 1
+            else (),
         )
 
     def _sources_at(self, totals: BatchTotals) -> tuple[SourceProgress, ...]:
@@ -485,8 +516,41 @@ class _Loading:
         )
 
 
-def _as_window(column: Field, found: pa.Field) -> Field:
-    """The column, as a window where it is one. Views order rows by it."""
+def _check_header(told: Mapping[str, Any]) -> None:
+    """Raise where views would fail on what a file says of an output."""
+    texts = (*("name", "handle", "window_text", "order_text", "cut_text", "note"),)
+    for names, kind in ((texts, str), (("elapsed_s",), int | float)):
+        for name in names:
+            if not isinstance(told[name], kind):
+                raise TypeError(name)
+    lists = ("columns", "outputs", "unwritten", "numeric", "sources")
+    if not all(isinstance(told[name], list) for name in lists):
+        raise TypeError(lists)
+    named = (*told["columns"], *told["outputs"], *told["unwritten"])
+    if not all(isinstance(name, str) for name in named):
+        raise TypeError(named)
+    if not isfinite(told["elapsed_s"]):
+        raise ValueError(told["elapsed_s"])
+    if not isinstance(told["limit"], int | None):
+        raise TypeError(told["limit"])
+    window = _window_of(told["window"])
+    if window is not None and min(length for _, length in _lengths(window)) <= NO_TIME:
+        raise ValueError(window)
+
+
+def _check_batch(told: Mapping[str, Any], before: BatchLog) -> None:
+    """Raise where a row of a file is no micro-batch that comes after those before."""
+    if before and told["batch"] <= before[-1].batch_id:
+        raise ValueError(told["batch"])
+    if not (isfinite(told["elapsed_s"]) and isfinite(told["batch_ms"])):
+        raise ValueError(told["elapsed_s"])
+
+
+def _as_planned(column: Field, found: pa.Field) -> Field:
+    """The column, as a window where it is one, by which views order rows, and as NULL
+    where it has nothing else."""
+    if str(found.type) == "null":
+        return Field(column.name, NULL)
     type_ = column.type
     if not isinstance(type_, StructOf):
         return column
@@ -531,11 +595,10 @@ def _batch_of(told: Mapping[str, Any]) -> TracedBatch:
 
 
 def _source_of(told: Mapping[str, Any]) -> SourceProgress:
-    delay = told["delay"]
     return SourceProgress(
         **{name: told[name] for name in _OF_SOURCE},
         max_event_time=None,
-        delay=None if delay is None else delay * MICROSECOND,
+        delay=_length(told["delay"]),
         bad=tuple(told["bad"]),
         notes=tuple(told["notes"]),
     )
@@ -547,6 +610,10 @@ def _value(value: Any) -> Any:
 
 def _micros(length: timedelta | None) -> int | None:
     return None if length is None else length // MICROSECOND
+
+
+def _length(micros: int | None) -> timedelta | None:
+    return None if micros is None else micros * MICROSECOND
 
 
 def _naive(instant: datetime) -> datetime:

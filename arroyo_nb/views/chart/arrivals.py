@@ -15,6 +15,7 @@ from arroyo_nb.views.chart.common import (
     refuse_nothing,
     sized,
     time_axis,
+    windowed_snapshot,
 )
 from arroyo_nb.views.chart.watermark import MARK, NEWEST, curve_points
 from arroyo_nb.views.sections.arrivals.layout import late_and_other_times
@@ -27,7 +28,7 @@ def arrivals_chart(run: Plottable) -> Any:
     """A dot a row, at the micro-batch that read it; late ones are crosses."""
     import altair as alt
 
-    snapshot = run.snapshot(0)
+    snapshot = windowed_snapshot(run)
     lines = [p for p in curve_points(snapshot) if p["line"] in (MARK, NEWEST)]
     lines += [
         {

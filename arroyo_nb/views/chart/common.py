@@ -33,8 +33,18 @@ class Plottable(Protocol):
     def changelog(self) -> pa.Table:
         """Its changes: op, batch, before, after."""
 
-    def snapshot(self, rows: int = ...) -> Snapshot:
-        """What is known of its windows and its watermark."""
+    def snapshot(self, rows: int = ..., output: int = ...) -> Snapshot:
+        """What is known of the windows and the watermark of an output."""
+
+
+def windowed_snapshot(run: Plottable) -> Snapshot:
+    """What is known of the first output that has windows; of the first of all, where
+    none has."""
+    first = run.snapshot(0)
+    if first.windowed:
+        return first
+    others = (run.snapshot(0, number) for number in range(1, len(first.outputs)))
+    return next((other for other in others if other.windowed), first)
 
 
 def frame(records: Iterable[dict[str, Any]]) -> Any:

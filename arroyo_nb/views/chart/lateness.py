@@ -16,6 +16,7 @@ from arroyo_nb.views.chart.common import (
     frame,
     refuse_nothing,
     sized,
+    windowed_snapshot,
 )
 from arroyo_nb.views.formatting import duration
 
@@ -30,7 +31,7 @@ def lateness_chart(run: Plottable) -> Any:
     99 %, 99.9 % and all rows."""
     import altair as alt
 
-    lateness = run.snapshot(0).lateness
+    lateness = windowed_snapshot(run).lateness
     if lateness is None or not lateness.rows:
         raise refuse_nothing(
             "lateness", "it is known of rows that came into tumble, hop or session"

@@ -13,6 +13,7 @@ from arroyo_nb.views.chart.common import (
     refuse_nothing,
     sized,
     time_axis,
+    windowed_snapshot,
 )
 
 MOST_WINDOWS = 2_000
@@ -23,7 +24,7 @@ def windows_chart(run: Plottable) -> Any:
     """A bar a window, from its start to its end; × marks late rows."""
     import altair as alt
 
-    snapshot = run.snapshot(0)
+    snapshot = windowed_snapshot(run)
     if not snapshot.windows:
         raise refuse_nothing(
             "window", "a chart of windows needs tumble, hop or session"

@@ -23,6 +23,7 @@ from arroyo_nb.run.sources.reader import SourcePosition
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.tape import BadRow
 from arroyo_nb.tape.fit import Fit, FittedRecorder
+from arroyo_nb.views.truncation_notes import trace_left_out
 
 TWO_OUTPUTS = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);
@@ -207,3 +208,18 @@ def test_only_a_run_of_a_session_can_be_examined(tmp_path):
     run = Run(prepared, SimpleNamespace(status="starting"), RunFolder(tmp_path))
     with pytest.raises(RunProblem, match="only a run of a session"):
         run.doctor()
+
+
+def test_a_run_without_windows_says_where_its_recording_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.observe.batch_log.TRACE_BATCHES", 2)
+    plan = plan_script(TWO_OUTPUTS, Catalog())
+    engine = SimpleNamespace(status="starting")
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
+    seen = run.outputs[1].observation
+    for number, recorded_to in enumerate((None, None, 1, 1)):
+        seen._take(TriggerProgress(number, 1.0, None))
+        assert run.snapshot(output=1).recorded_to == recorded_to
+    assert run.snapshot(output=1).moment.last == 1
+    assert "batches after 1 are counted but not recorded: no view goes back" in (
+        trace_left_out(run.snapshot(output=1))
+    )

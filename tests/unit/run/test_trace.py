@@ -307,3 +307,91 @@ def test_sessions_that_merge_say_where():
     (closed,) = trace.windows()
     assert closed.state is WindowState.CLOSED
     assert closed.seams == bar.seams
+
+
+@pytest.mark.parametrize("window", FIXED)
+@pytest.mark.parametrize("kept", [3, 25, 1000])
+@given(
+    st.lists(
+        st.tuples(
+            st.dictionaries(st.integers(0, 60), st.integers(1, 9), max_size=6),
+            st.integers(0, 9),
+            st.booleans(),
+        ),
+        max_size=12,
+    )
+)
+def test_a_trace_that_was_looked_at_has_the_windows_of_one_that_was_not(
+    window, kept, tape
+):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arroyo_nb.run.observe.late_row_counts.TRACE_WINDOWS", kept)
+        looked_at, other, mark = Trace(window), Trace(window), 0
+        size = pane(window) // HOUR
+        for number, (hours, step, is_looked_at) in enumerate(tape):
+            panes = Counter()
+            for hour, rows in hours.items():
+                panes[EPOCH + hour // size * size * HOUR] += rows
+            made = replace(
+                batch(number, None, None),
+                watermark=EPOCH + (mark + step) * HOUR,
+                late_watermark=EPOCH + mark * HOUR,
+                pane_rows=panes,
+            )
+            mark += step
+            looked_at.add(made)
+            other.add(made)
+            if is_looked_at:
+                looked_at.windows()
+        assert looked_at.windows() == other.windows()
+        assert looked_at.windows() == other.windows()
+        assert looked_at.forgotten == other.forgotten
+
+
+def test_many_windows_cost_a_batch_and_a_picture_what_is_new():
+    minute, trace = HOUR / 60, Trace(Tumble(HOUR / 60))
+
+    def add(number):
+        panes = {aware(0) + (100 * number + n) * minute: 3 for n in range(100)}
+        panes |= {aware(0) + (100 * number - 30 - n) * minute: 1 for n in range(5)}
+        mark = aware(0) + (100 * number + 90) * minute
+        before = replace(batch(number, None, None), watermark=mark)
+        late = mark - 100 * minute
+        trace.add(replace(before, late_watermark=late, pane_rows=panes))
+
+    for number in range(300):
+        add(number)
+    trace.windows()
+    begun = time.process_time()
+    for number in range(300, 400):
+        add(number)
+        windows = trace.windows()
+    # Looking at all 20,000 windows each time takes ten seconds.
+    assert time.process_time() - begun < 2
+    assert 18_000 <= len(windows) <= 22_000
+    assert trace.forgotten + len(windows) == 40_000 + 5
+
+
+def test_late_rows_and_lateness_are_known_with_each_batch():
+    trace = Trace(Tumble(HOUR), delay=HOUR)
+    trace.add(replace(batch(0, None, None, h8=1), max_event_time=aware(8)))
+    trace.add(replace(batch(1, 7, None, h11=2), max_event_time=aware(11)))
+    trace.add(replace(batch(2, 10, 7, h11=1), max_event_time=aware(11)))
+    assert trace.late == ()
+    trace.add(replace(batch(3, 10, 10, h8=3, h9=4), max_event_time=aware(11)))
+    assert [(r.start, r.rows, r.late_by, r.closed_in) for r in trace.late] == [
+        (at(8), 3, HOUR, 2),
+        (at(9), 4, timedelta(), 2),
+    ]
+    assert trace.lateness.late_rows == trace.late_rows == 7
+    assert trace.lateness.rows == 11
+    assert trace.lateness.longest == 2 * HOUR
+    assert Trace(Tumble(HOUR)).lateness is None
+
+
+def test_late_rows_are_listed_up_to_a_bound():
+    trace = Trace(Tumble(HOUR))
+    trace.add(batch(0, 600, None, h0=1))
+    panes = {f"h{hour}": 1 for hour in range(550)}
+    trace.add(batch(1, 600, 600, **panes))
+    assert [late.start for late in trace.late] == [at(n) for n in range(50, 550)]

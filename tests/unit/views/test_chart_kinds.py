@@ -173,3 +173,17 @@ def test_a_run_that_has_nothing_of_it_says_so(kind: str) -> None:
     snapshot = STARTING if kind in ("watermark", "arrivals") else UNWINDOWED
     with pytest.raises(RunProblem, match="there is no"):
         plot(Captured(snapshot), kind)
+
+
+@pytest.mark.parametrize("kind", ["windows", "arrivals", "lateness"])
+def test_a_chart_is_of_the_output_that_has_windows(kind):
+    class Both(Captured):
+        def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
+            first = replace(UNWINDOWED, outputs=("rows", "hours"))
+            return (first, TUMBLE)[output]
+
+    # What Altair calls its parts goes on counting.
+    def rows(chart):
+        return list(chart.to_dict()["datasets"].values())
+
+    assert rows(plot(Both(), kind)) == rows(plot(Captured(), kind))

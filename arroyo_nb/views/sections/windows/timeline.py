@@ -131,7 +131,7 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
     if snapshot.density:
         columns = density_columns(snapshot.density)
         return Timeline(column_picture(snapshot, columns, sessions=True), 0)
-    if not snapshot.sessions and lanes(snapshot.windows).number > COMFORTABLE[1]:
+    if not snapshot.sessions and _overlaps(snapshot.windows, COMFORTABLE[1]):
         return _columns(snapshot)
     shown = newest_that_fit(snapshot.windows, snapshot.watermark)
     # What has ended is looked at as a whole: narrow columns, not the newest bars.
@@ -156,6 +156,14 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
     ]
     drawn = svg(bottom + 42, _told(snapshot), parts)
     return Timeline(drawn, *_hidden(snapshot, shown))
+
+
+def _overlaps(windows: Sequence[WindowBar], lanes_at_most: int) -> bool:
+    """Whether windows of one width need more lanes than so many. There may be thousands
+    of them: none is placed."""
+    starts = sorted(windows, key=lambda w: w.start)
+    pairs = zip(starts, starts[lanes_at_most:], strict=False)
+    return any(later.start < bar.end for bar, later in pairs)
 
 
 def _columns(snapshot: Snapshot) -> Timeline:

@@ -1,0 +1,58 @@
+"""What a run can be stepped to, without an engine."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.run.observe.progress import TriggerProgress
+from arroyo_nb.run.observe.query_observation import QueryObservation
+from arroyo_nb.run.observe.trace import TracedBatch
+from arroyo_nb.run.stepping import condition
+from arroyo_nb.schema import EPOCH
+
+TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);"
+PLAIN = "SELECT counter FROM ticks;"
+WINDOWED = "SELECT count(*) AS n, tumble(INTERVAL '1 hour') AS w FROM ticks GROUP BY w;"
+HOUR = timedelta(hours=1)
+
+
+def outputs_of(*queries):
+    plan = plan_script(TICKS + "".join(queries), Catalog())
+    return [QueryObservation(s, traced=True, preview=None) for s in plan.sinks]
+
+
+def test_a_run_steps_to_late_rows_and_windows_of_the_output_that_has_them():
+    plain, windowed = outputs = outputs_of(PLAIN, WINDOWED)
+    late, closed = (condition(outputs, 1, until) for until in ("late", "window"))
+    assert not late()
+    assert not closed()
+    first = TracedBatch(0, 0, EPOCH + 2 * HOUR, EPOCH, {}, None, {EPOCH: 1})
+    windowed.traces[0].add(first)
+    assert closed()
+    assert not late()
+    mark = EPOCH + 2 * HOUR
+    windowed.traces[0].add(TracedBatch(1, 0, mark, mark, {}, None, {EPOCH: 1}))
+    assert late()
+    # Batches are those of the first output.
+    one = condition(outputs, 1, None)
+    windowed._take(TriggerProgress(0, 1.0, None))
+    assert not one()
+    plain._take(TriggerProgress(0, 1.0, None))
+    assert one()
+
+
+@pytest.mark.parametrize("batches", [0, -1, 1.5, "x", None])
+def test_what_is_no_number_of_batches_is_refused(batches):
+    with pytest.raises(RunProblem, match="cannot be stepped"):
+        condition(outputs_of(PLAIN), batches, None)
+
+
+@pytest.mark.parametrize("until", ["late", "window"])
+def test_without_a_window_nothing_is_late(until):
+    with pytest.raises(RunProblem, match="the query has no window"):
+        condition(outputs_of(PLAIN), 1, until)
