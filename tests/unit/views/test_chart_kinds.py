@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import plot
 from arroyo_nb.views.chart import KINDS
+from arroyo_nb.views.formatting import HOUR
 
 TUMBLE = TIMES["tumble"].snapshot()
 
@@ -93,6 +95,22 @@ def test_windows_are_bars_and_late_rows_crosses() -> None:
     assert "tumble" in chart.to_dict()["title"]
 
 
+def test_of_many_windows_late_rows_lie_on_top_in_red() -> None:
+    first = TUMBLE.windows[0]
+    bars = tuple(
+        replace(first, start=first.start + n * HOUR, end=first.end + n * HOUR,
+                rows=10, late_rows=n % 2) for n in range(60)
+    )  # fmt: skip
+    chart = plot(Captured(replace(TUMBLE, windows=bars)), "windows")
+    assert list(marks(chart)) == ["bar", "bar"]
+    assert {(row["late"], row["all"]) for row in records(chart)} == {(0, 10), (1, 11)}
+    over = chart.to_dict()["layer"][1]
+    assert (over["encoding"]["y"]["field"], over["encoding"]["y2"]["field"]) == (
+        *("rows", "all"),
+    )
+    assert "red: late rows" in chart.to_dict()["title"]
+
+
 def test_each_late_row_is_a_cross_among_the_arrivals() -> None:
     chart = plot(Captured(), "arrivals")
     rows = [row for row in records(chart) if "row" in row]
@@ -113,7 +131,7 @@ def test_each_source_has_a_line_beside_the_watermark() -> None:
 
 def test_lateness_has_its_delays_as_lines() -> None:
     chart = plot(Captured(), "lateness")
-    assert list(marks(chart)) == ["bar", "rule", "text"]
+    assert list(marks(chart)) == ["bar", "rule", "text", "text"]
     lateness = TUMBLE.lateness
     assert lateness is not None
     at = [row["at"] for row in records(chart) if "at" in row]
@@ -129,6 +147,19 @@ def test_lateness_has_its_delays_as_lines() -> None:
     assert min(row["low"] for row in bars if row not in within) >= max(
         row["low"] for row in within
     )
+
+
+def test_the_axis_of_lateness_has_ticks_at_even_lengths() -> None:
+    across = plot(Captured(), "lateness").to_dict()["layer"][0]["encoding"]["x"]
+    scale, axis = across["scale"], across["axis"]
+    begin, *ticks = axis["values"]
+    assert begin == 0
+    assert len(ticks) >= 3
+    assert scale["constant"] <= min(ticks)
+    assert max(ticks) <= scale["domain"][1]
+    names = json.loads(axis["labelExpr"].removesuffix("[datum.value]"))
+    assert list(names) == [f"{tick:g}" for tick in axis["values"]]
+    assert {"0 s", "30 min", "1 h"} <= set(names.values())
 
 
 def test_each_key_has_its_history() -> None:
