@@ -172,6 +172,23 @@ def test_each_key_has_its_history() -> None:
     assert [row["value"] for row in records(named)] == [0.5, 0.5, 1.0, None]
 
 
+def test_colours_of_keys_are_listed_as_their_lines_end() -> None:
+    numbers = {"low": 1, "gone": None, "high": 9, "middle": 5}
+    changes = [changed("c", 0, None, count_of(key, 3)) for key in numbers]
+    for key, n in numbers.items():
+        after = None if n is None else count_of(key, n)
+        changes.append(changed("u" if after else "d", 1, count_of(key, 3), after))
+    colour = plot(Captured(changes=changes), "keys").to_dict()["encoding"]["color"]
+    assert colour["sort"] == ["high", "middle", "low", "gone"]
+
+
+def test_no_two_keys_have_one_colour() -> None:
+    changes = [changed("c", 0, None, count_of(f"k{n}", n)) for n in range(12)]
+    colour = plot(Captured(changes=changes), "keys").to_dict()["encoding"]["color"]
+    assert len(colour["sort"]) == 12
+    assert colour["scale"]["scheme"] == "tableau20"
+
+
 def test_of_many_keys_those_that_changed_most_are_drawn() -> None:
     changes = [changed("c", n, None, count_of(f"k{n}", n)) for n in range(40)]
     changes += [changed("u", 40, count_of("k9", 9), count_of("k9", 10))]
