@@ -39,16 +39,15 @@ def keys_chart(run: Plottable, y: str | None = None, color: str | None = None) -
     newest = {point["key"]: point["value"] for point in points}
     # The list of colours is in the order in which the lines end.
     keys.sort(key=lambda name: _height(newest[name]), reverse=True)
-    scheme = "tableau20" if len(keys) > FEW_COLOURS else "tableau10"
+    few = len(keys) <= FEW_COLOURS
+    colours = alt.Scale(scheme="tableau10" if few else "tableau20")
     chart = (
         alt.Chart(frame(point for point in points if point["key"] in keys))
         .mark_line(interpolate="step-after", point=alt.OverlayMarkDef(size=18))
         .encode(
             x=alt.X("batch:Q", title="micro-batch", axis=alt.Axis(tickMinStep=1)),
             y=alt.Y("value:Q", title=value),
-            color=alt.Color(
-                "key:N", title=key, sort=keys, scale=alt.Scale(scheme=scheme)
-            ),
+            color=alt.Color("key:N", title=key, sort=keys, scale=colours),
             tooltip=["key:N", "value:Q", "batch:Q", "op:N"],
         )
     )
