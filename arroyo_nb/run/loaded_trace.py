@@ -131,9 +131,9 @@ class LoadedTrace:
         """The windows at the end; see :meth:`arroyo_nb.run.run.Run.windows`."""
         return windows_of(self.snapshot(0, output).windows)
 
-    def plot(self, **encoding: Any) -> Any:
+    def plot(self, kind: str = "rows", **columns: str | None) -> Any:
         """A chart; see :meth:`arroyo_nb.run.run.Run.plot`."""
-        return self._views.plot(self, **encoding)
+        return self._views.plot(self, kind=kind, **columns)
 
     def save_html(self, path: str | Path) -> Path:
         """See :meth:`arroyo_nb.run.run.Run.save_html`."""

@@ -43,15 +43,21 @@ def svg(height: int, label: str, parts: Iterable[str]) -> str:
 
 
 def ticks(axis: Axis, bottom: int) -> list[str]:
-    """Round moments as thin lines, each with its text."""
+    """Round moments as thin lines, each with its text where the picture has room."""
     return [
         f'<g data-key="t{moment.isoformat()}" style="transform:'
         f'translate({axis.at(moment)}px,0)">'
         f'<line class="tick" y1="{TOP - 6}" y2="{bottom}"/>'
-        f'<text y="{bottom + 13}" x="2">{text}</text></g>'
+        f"{_tick_text(axis.at(moment), bottom, text)}</g>"
         for moment, text in axis.ticks(apart=90)
         if axis.at(moment) < axis.right - 24
     ]
+
+
+def _tick_text(x: float, bottom: int, text: str) -> str:
+    if x + 2 + len(text) * CHAR > WIDTH:
+        return ""
+    return f'<text y="{bottom + 13}" x="2">{text}</text>'
 
 
 def title(bar: WindowBar) -> str:

@@ -158,6 +158,8 @@ def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
     assert (newest.lateness is not None) == (query in WINDOWS)
     if query in WINDOWS:
         assert trace.windows().equals(run.windows())
+        drawn, live_drawn = (r.plot("windows").to_dict() for r in (trace, run))
+        assert drawn["datasets"] == live_drawn["datasets"]
     for batch_id, _ in live.times:
         made = saved.snapshot(trace.snapshot(), batch_id, 20)
         then = live.snapshot(newest, batch_id, 20)

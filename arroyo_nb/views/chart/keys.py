@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 MOST_KEYS = 12
 """Keys that are told apart by colour: those that changed most often."""
+
+FEW_COLOURS = 10
+"""Keys for which the colours that differ most are enough."""
 
 MOST_CHANGES = 5_000
 """The newest ones that a chart takes."""
@@ -32,18 +36,28 @@ def keys_chart(run: Plottable, y: str | None = None, color: str | None = None) -
     points = _points(changes, key, value)
     often = Counter(point["key"] for point in points)
     keys = [name for name, _ in often.most_common(MOST_KEYS)]
+    newest = {point["key"]: point["value"] for point in points}
+    # The list of colours is in the order in which the lines end.
+    keys.sort(key=lambda name: _height(newest[name]), reverse=True)
+    few = len(keys) <= FEW_COLOURS
+    colours = alt.Scale(scheme="tableau10" if few else "tableau20")
     chart = (
         alt.Chart(frame(point for point in points if point["key"] in keys))
         .mark_line(interpolate="step-after", point=alt.OverlayMarkDef(size=18))
         .encode(
             x=alt.X("batch:Q", title="micro-batch", axis=alt.Axis(tickMinStep=1)),
             y=alt.Y("value:Q", title=value),
-            color=alt.Color("key:N", title=key, sort=keys),
+            color=alt.Color("key:N", title=key, sort=keys, scale=colours),
             tooltip=["key:N", "value:Q", "batch:Q", "op:N"],
         )
     )
     more = f", {len(keys)} of {len(often):,} keys" if len(often) > len(keys) else ""
     return sized(chart, f"{value} of each {key}{more}")
+
+
+def _height(value: Any) -> float:
+    """How high a line ends; one whose key is gone, or has no value, at the bottom."""
+    return -math.inf if value is None or value != value else float(value)
 
 
 def _rows_of(changes: pa.Table, side: str) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from arroyo_nb.run.observe.lateness import Lateness
@@ -22,6 +23,15 @@ from arroyo_nb.views.formatting import duration
 
 POWERS = [0, *(10**n for n in range(13))]
 """Ticks of the logarithmic axis of rows."""
+
+LENGTHS = (
+    *(timedelta(milliseconds=10**n) for n in range(3)),
+    *(timedelta(seconds=n) for n in (1, 3, 10, 30)),
+    *(timedelta(minutes=n) for n in (1, 3, 10, 30)),
+    *(timedelta(hours=n) for n in (1, 2, 4, 8)),
+    *(timedelta(days=n * 10**k) for k in range(5) for n in (1, 3)),
+)
+"""Ticks of the logarithmic axis of lateness."""
 
 TITLE = "lateness of rows: how far behind the newest event (both axes are logarithmic)"
 
@@ -56,7 +66,9 @@ def lateness_chart(run: Plottable) -> Any:
             )
         )
     )
-    across = alt.Scale(type="symlog", domain=[0, end_s], nice=False)
+    across = alt.Scale(
+        type="symlog", domain=[0, end_s], nice=False, constant=_linear_s(lateness)
+    )
     # Room above the columns for the names of the lines.
     most = max(each.rows for each in lateness.bins)
     up = alt.Scale(type="symlog", domain=[0, (most + 1) ** 1.6], nice=False)
@@ -79,11 +91,14 @@ def lateness_chart(run: Plottable) -> Any:
         color=alt.Color("kind:N", scale=kinds, legend=None),
     )
     lines = rules.mark_rule(strokeWidth=2)
-    # Under each other: delays that keep nearly all rows lie close together.
-    texts = rules.mark_text(align="right", dx=-5, fontWeight="bold").encode(
+    # Under each other: delays that keep nearly all rows lie close together. And on a
+    # ground of their own, as the lines of the shorter delays pass through them.
+    words: dict[str, Any] = {"align": "right", "dx": -5, "fontWeight": "bold"}
+    at = rules.encode(
         y=alt.Y("line:O", axis=None, scale=alt.Scale(range=[8, 74])), text="text:N"
     )
-    layered = alt.layer(columns, lines, texts).resolve_scale(
+    ground = at.mark_text(**words, stroke="white", strokeWidth=5)
+    layered = alt.layer(columns, lines, ground, at.mark_text(**words)).resolve_scale(
         color="independent", y="independent"
     )
     return sized(layered, TITLE)
@@ -101,23 +116,27 @@ def _columns(lateness: Lateness, end_s: float) -> Iterator[dict[str, Any]]:
                 yield {"low": left, "high": right, "rows": each.rows, "which": which}
 
 
+def _linear_s(lateness: Lateness) -> float:
+    """Up to where the logarithmic axis is nearly linear: the first column takes no more
+    room than it needs."""
+    first = lateness.bins[0]
+    return max((first.high - first.low).total_seconds() / 2, 1e-3)
+
+
 def _axis(lateness: Lateness, end_s: float) -> Any:
-    """Ticks at the edges of the columns, as lengths of time."""
+    """Ticks at even lengths of time, as far apart as a logarithmic axis wants them."""
     import altair as alt
 
-    edges = {each.low for each in lateness.bins} | {
-        each.high for each in lateness.bins if each.high.total_seconds() <= end_s
-    }
+    least_s = _linear_s(lateness)
+    ticks = [each for each in LENGTHS if least_s <= each.total_seconds() <= end_s]
     # JavaScript writes a whole number without a point.
-    names = {
-        f"{edge.total_seconds():.6f}".rstrip("0").rstrip("."): duration(edge)
-        if edge
-        else "0 s"
-        for edge in sorted(edges)
+    names = {"0": "0 s"} | {
+        f"{tick.total_seconds():.6f}".rstrip("0").rstrip("."): duration(tick)
+        for tick in ticks
     }
     return alt.Axis(
-        values=[edge.total_seconds() for edge in sorted(edges)],
+        values=[0, *(tick.total_seconds() for tick in ticks)],
         labelExpr=f"{json.dumps(names)}[datum.value]",
-        labelOverlap=True,
+        labelOverlap="greedy",
         title="behind the newest event",
     )

@@ -19,9 +19,13 @@ from arroyo_nb.views.chart.common import (
 MOST_WINDOWS = 2_000
 """The newest ones that a chart takes."""
 
+MOST_MARKED = 40
+"""Windows beside which there is room for the number of their late rows."""
+
 
 def windows_chart(run: Plottable) -> Any:
-    """A bar a window, from its start to its end; × marks late rows."""
+    """A bar a window, from its start to its end; × marks late rows, where there is no
+    room for it a red piece on top does."""
     import altair as alt
 
     snapshot = windowed_snapshot(run)
@@ -37,6 +41,7 @@ def windows_chart(run: Plottable) -> Any:
             "middle": bar.start + (bar.end - bar.start) / 2,
             "rows": bar.rows,
             "late": bar.late_rows,
+            "all": bar.rows + bar.late_rows,
             "mark": f"× {bar.late_rows:,}" if bar.late_rows else "",
             "state": bar.state.value,
         }
@@ -54,11 +59,18 @@ def windows_chart(run: Plottable) -> Any:
         color=alt.Color("state:N", scale=states, title="window"),
         tooltip=tooltip,
     )
+    few = len(data) <= MOST_MARKED
+    missed = base.transform_filter("datum.late > 0")
     late = (
-        base.transform_filter("datum.late > 0")
-        .mark_text(dy=-8, color=LATE, fontWeight="bold")
-        .encode(x="middle:T", y="rows:Q", text="mark:N", tooltip=tooltip)
+        missed.mark_text(dy=-8, color=LATE, fontWeight="bold").encode(
+            x="middle:T", y="rows:Q", text="mark:N", tooltip=tooltip
+        )
+        if few
+        else missed.mark_bar(color=LATE).encode(
+            x=across, x2="end", y="rows:Q", y2="all", tooltip=tooltip
+        )
     )
     what = f" ({snapshot.window_text})" if snapshot.window_text else ""
-    marked = ", × late rows" if snapshot.late_rows else ""
+    sign = "×" if few else "red:"
+    marked = f", {sign} late rows" if snapshot.late_rows else ""
     return sized(columns + late, f"rows by window{what}{marked}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from time_scenes import TIMES
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.chart import KINDS, plot
+from arroyo_nb.views.formatting import HOUR
 
 TUMBLE = TIMES["tumble"].snapshot()
 
@@ -92,6 +94,22 @@ def test_windows_are_bars_and_late_rows_crosses() -> None:
     assert "tumble" in chart.to_dict()["title"]
 
 
+def test_of_many_windows_late_rows_lie_on_top_in_red() -> None:
+    first = TUMBLE.windows[0]
+    bars = tuple(
+        replace(first, start=first.start + n * HOUR, end=first.end + n * HOUR,
+                rows=10, late_rows=n % 2) for n in range(60)
+    )  # fmt: skip
+    chart = plot(Captured(replace(TUMBLE, windows=bars)), "windows")
+    assert list(marks(chart)) == ["bar", "bar"]
+    assert {(row["late"], row["all"]) for row in records(chart)} == {(0, 10), (1, 11)}
+    over = chart.to_dict()["layer"][1]
+    assert (over["encoding"]["y"]["field"], over["encoding"]["y2"]["field"]) == (
+        *("rows", "all"),
+    )
+    assert "red: late rows" in chart.to_dict()["title"]
+
+
 def test_each_late_row_is_a_cross_among_the_arrivals() -> None:
     chart = plot(Captured(), "arrivals")
     rows = [row for row in records(chart) if "row" in row]
@@ -112,7 +130,7 @@ def test_each_source_has_a_line_beside_the_watermark() -> None:
 
 def test_lateness_has_its_delays_as_lines() -> None:
     chart = plot(Captured(), "lateness")
-    assert list(marks(chart)) == ["bar", "rule", "text"]
+    assert list(marks(chart)) == ["bar", "rule", "text", "text"]
     lateness = TUMBLE.lateness
     assert lateness is not None
     at = [row["at"] for row in records(chart) if "at" in row]
@@ -130,6 +148,19 @@ def test_lateness_has_its_delays_as_lines() -> None:
     )
 
 
+def test_the_axis_of_lateness_has_ticks_at_even_lengths() -> None:
+    across = plot(Captured(), "lateness").to_dict()["layer"][0]["encoding"]["x"]
+    scale, axis = across["scale"], across["axis"]
+    begin, *ticks = axis["values"]
+    assert begin == 0
+    assert len(ticks) >= 3
+    assert scale["constant"] <= min(ticks)
+    assert max(ticks) <= scale["domain"][1]
+    names = json.loads(axis["labelExpr"].removesuffix("[datum.value]"))
+    assert list(names) == [f"{tick:g}" for tick in axis["values"]]
+    assert {"0 s", "30 min", "1 h"} <= set(names.values())
+
+
 def test_each_key_has_its_history() -> None:
     chart = plot(Captured(changes=UPDATES), "keys")
     assert [(row["key"], row["value"], row["batch"]) for row in records(chart)] == [
@@ -138,6 +169,23 @@ def test_each_key_has_its_history() -> None:
     assert chart.to_dict()["title"] == "n of each carrier"
     named = plot(Captured(changes=UPDATES), "keys", y="mean")
     assert [row["value"] for row in records(named)] == [0.5, 0.5, 1.0, None]
+
+
+def test_colours_of_keys_are_listed_as_their_lines_end() -> None:
+    numbers = {"low": 1, "gone": None, "high": 9, "middle": 5}
+    changes = [changed("c", 0, None, count_of(key, 3)) for key in numbers]
+    for key, n in numbers.items():
+        after = None if n is None else count_of(key, n)
+        changes.append(changed("u" if after else "d", 1, count_of(key, 3), after))
+    colour = plot(Captured(changes=changes), "keys").to_dict()["encoding"]["color"]
+    assert colour["sort"] == ["high", "middle", "low", "gone"]
+
+
+def test_no_two_keys_have_one_colour() -> None:
+    changes = [changed("c", 0, None, count_of(f"k{n}", n)) for n in range(12)]
+    colour = plot(Captured(changes=changes), "keys").to_dict()["encoding"]["color"]
+    assert len(colour["sort"]) == 12
+    assert colour["scale"]["scheme"] == "tableau20"
 
 
 def test_of_many_keys_those_that_changed_most_are_drawn() -> None:

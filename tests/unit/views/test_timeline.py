@@ -21,7 +21,7 @@ from arroyo_nb.run.observe.snapshot import (
     WindowState,
 )
 from arroyo_nb.views.axis_ticks import STEPS, Axis
-from arroyo_nb.views.event_time_axis import CHAR, WIDTH
+from arroyo_nb.views.event_time_axis import CHAR, WIDTH, ticks
 from arroyo_nb.views.formatting import DAY
 from arroyo_nb.views.panel import frame
 from arroyo_nb.views.sections.watermark import strip
@@ -189,3 +189,14 @@ def test_no_line_crosses_a_count_that_has_room_beside_it() -> None:
     text = label[3]
     assert text == "79 so far"
     assert abs(middle - newest) > len(text) * CHAR / 2
+
+
+@pytest.mark.parametrize("days", range(1, 30))
+def test_no_text_of_a_tick_is_cut_at_the_edge(days: int) -> None:
+    low = datetime(2013, 3, 4, 10)
+    axis = Axis(low, low + timedelta(days=days, hours=17), 14, WIDTH - 14)
+    drawn = "".join(ticks(axis, 100))
+    texts = re.findall(r"translate\(([\d.]+)px,0\)\"><line[^>]*/><text[^>]*>([^<]+)<",
+                       drawn)  # fmt: skip
+    assert texts
+    assert all(float(x) + 2 + len(text) * CHAR <= WIDTH for x, text in texts)

@@ -54,8 +54,11 @@ SPANS = 7
 """The picture shows the newest rows: so many windows, or so many times what lies
 between the watermark and the newest event."""
 
-LEAST_POINTS = 40
+LEAST_POINTS = 12
 """Of so many micro-batches at least."""
+
+SHORT_POINTS = 40
+"""A run of so many micro-batches is shown whole."""
 
 LEAST_BAND = 5.0
 """Pixels of a window at least, for windows to be drawn."""
@@ -359,6 +362,8 @@ def _elapsed_s(points: Sequence[MarkPoint]) -> float:
 
 def _newest(snapshot: Snapshot, points: Sequence[MarkPoint]) -> list[MarkPoint]:
     """The newest points, such that windows and the delay can be seen."""
+    if len(points) <= SHORT_POINTS:
+        return list(points)
     last = points[-1].max_event_time
     assert last is not None
     lags = sorted(
