@@ -38,6 +38,7 @@ from arroyo_nb.run.observe.snapshot import (
     SourceProgress,
 )
 from arroyo_nb.run.observe.trace import START, TracedBatch
+from arroyo_nb.run.observe.trace_header import check_header
 from arroyo_nb.run.results.changes import ChangesPreview
 from arroyo_nb.run.results.preview import Preview
 from arroyo_nb.schema import (
@@ -160,11 +161,15 @@ def load(path: Path, folder: Path) -> SavedRun:
     try:
         file = pq.ParquetFile(path)
         header = json.loads((file.schema_arrow.metadata or {})[METADATA])
-    except (KeyError, ValueError, pa.ArrowException):
+        is_later = header["version"] > VERSION
+        if not is_later:
+            _check_columns(file.schema_arrow)
+            check_header(header, STATIC, _OF_SOURCE)
+    except (KeyError, TypeError, ValueError, pa.ArrowException):
         raise DataProblem(
             f"'{path}' is no trace of a run", hint="run.save_trace(path) writes one"
         ) from None
-    if header["version"] > VERSION:
+    if is_later:
         raise DataProblem(
             f"'{path}' was written by a later version of arroyo_nb",
             hint="pip install --upgrade arroyo_nb",
@@ -175,9 +180,28 @@ def load(path: Path, folder: Path) -> SavedRun:
     ]
     for batch in file.iter_batches(BATCHES_A_GROUP):
         for row, number in enumerate(batch.column("output").to_pylist()):
+            if not 0 <= number < len(found):
+                raise DataProblem(
+                    f"'{path}' has batches of output {number}, which it does not name"
+                )
             found[number].take(batch.slice(row, 1))
     made = [one.traced() for one in found]
     return SavedRun(header["sql"], header["plan"], made)
+
+
+def _check_columns(found: pa.Schema) -> None:
+    """Raise where a column has another type than :func:`save` gives it: KeyError or
+    ValueError."""
+    import pyarrow as pa
+
+    for column in _schema(SavedRun("", "")):
+        if found.field(column.name).type != column.type:
+            raise ValueError(column.name)
+    for column in found:
+        is_rows = pa.types.is_list(column.type)
+        is_rows = is_rows and pa.types.is_struct(column.type.value_type)
+        if column.name.startswith(_RESULT) and not is_rows:
+            raise ValueError(column.name)
 
 
 def _schema(run: SavedRun) -> pa.Schema:
