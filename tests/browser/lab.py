@@ -25,6 +25,14 @@ QUIET = {  # no dialogs, no news, no saving that was not asked for
     '"checkForUpdates": false, "doNotDisturbMode": true}',
     "docmanager-extension/plugin": '{"autosave": false}',
 }
+APPLICATIONS = {
+    "jupyterlab": "--LabApp.news_url=None --LabApp.extension_manager=readonly "
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "
+    "--LabApp.expose_app_in_browser=True",
+    "notebook": "--JupyterNotebookApp.expose_app_in_browser=True",
+}
+"""What each is started with: no news, and its commands are there for a test."""
+
 READY = """async (path) => {
   for (let i = 0; i < 600; i++) {
     const w = window.jupyterapp?.shell?.currentWidget, c = w?.context;
@@ -43,12 +51,13 @@ READY = """async (path) => {
 
 @dataclass
 class Lab:
-    """A running JupyterLab and the folder that it serves."""
+    """A running JupyterLab, or Notebook 7, and the folder that it serves."""
 
     port: int
     token: str
     folder: Path
     process: subprocess.Popen[bytes]
+    pages: str = "lab/tree"
 
     def end_kernels(self) -> None:
         """Shut every kernel down: what is opened next gets a fresh one."""
@@ -78,7 +87,8 @@ class Lab:
 
     def url(self, notebook: str) -> str:
         return (
-            f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
+            f"http://127.0.0.1:{self.port}/{self.pages}/{notebook}"
+            f"?token={self.token}&reset"
         )
 
 
@@ -149,7 +159,16 @@ def skip_unless_there() -> None:
         pytest.importorskip(module, reason=f"browser tests need {module}")
 
 
-def start_lab(home: Path) -> Lab:
+def start_lab(home: Path, module: str = "jupyterlab") -> Lab:
+    """Start an application with settings and trust of its own.
+
+    Parameters
+    ----------
+    home
+        Where all its files are.
+    module
+        ``jupyterlab`` or ``notebook``.
+    """
     for name, settings in QUIET.items():
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -162,20 +181,18 @@ def start_lab(home: Path) -> Lab:
     token = secrets.token_hex(16)
     arguments = (
         "--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 "
-        "--LabApp.news_url=None --LabApp.extension_manager=readonly "
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "
-        "--LabApp.expose_app_in_browser=True "
-        f"--port={port} --IdentityProvider.token={token}"
+        f"{APPLICATIONS[module]} --port={port} --IdentityProvider.token={token}"
     )
     with (home / "lab.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *arguments.split()],
+            [sys.executable, "-m", module, *arguments.split()],
             cwd=folder,
             env=_environment(home),
             stdout=log,
             stderr=log,
         )
-    return Lab(port, token, folder, process)
+    pages = "lab/tree" if module == "jupyterlab" else "notebooks"
+    return Lab(port, token, folder, process, pages)
 
 
 def _environment(home: Path) -> dict[str, str]:
@@ -187,7 +204,9 @@ def _environment(home: Path) -> dict[str, str]:
         "JUPYTER_DATA_DIR": home / "data",
         "JUPYTER_RUNTIME_DIR": home / "runtime",
         "IPYTHONDIR": home / "ipython",
-        "PYTHONPATH": os.pathsep.join((str(root), str(Path(__file__).parent))),
+        "PYTHONPATH": os.pathsep.join(
+            (str(root), str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
+        ),
     }
     return os.environ | {name: str(folder) for name, folder in folders.items()}
 

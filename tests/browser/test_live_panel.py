@@ -66,7 +66,7 @@ def test_moves_pauses_steps_and_stops(lab: Lab, tab: Tab, notebook: str) -> None
     tab.page.wait_for_selector(f"{LIVE} .state.paused")
     held = tab.text(f"{LIVE} .num:nth-of-type(4) b")
     assert tab.page.locator(f"{LIVE} details[open]").count() == 1  # frames keep it open
-    tab.page.locator(f"{LIVE} [data-do=step]").click()
+    tab.page.locator(f"{LIVE} button[data-do=step]").click()
     tab.until_other(f"{LIVE} .num:nth-of-type(4) b", held)
 
     tab.page.locator(f"{LIVE} [data-do=stop]").click()

@@ -40,6 +40,7 @@ from arroyo_nb.run.observe.snapshot import (
     SourceProgress,
 )
 from arroyo_nb.run.observe.trace import START, TracedBatch
+from arroyo_nb.run.observe.trace_header import check_header
 from arroyo_nb.run.results.changes import ChangesPreview
 from arroyo_nb.run.results.preview import Preview
 from arroyo_nb.schema import (
@@ -188,6 +189,8 @@ def _load(file: pq.ParquetFile, folder: Path) -> SavedRun:
             "the trace was written by a later version of arroyo_nb",
             hint="pip install --upgrade arroyo_nb",
         )
+    _check_columns(file.schema_arrow)
+    check_header(header, STATIC, _OF_SOURCE)
     found = [
         _Loading(number, told, folder / str(number), file.schema_arrow)
         for number, told in enumerate(header["outputs"])
@@ -196,9 +199,26 @@ def _load(file: pq.ParquetFile, folder: Path) -> SavedRun:
         raise ValueError(header["outputs"])
     for batch in file.iter_batches(BATCHES_A_GROUP):
         for row, number in enumerate(batch.column("output").to_pylist()):
+            if not 0 <= number < len(found):
+                raise IndexError(number)
             found[number].take(batch.slice(row, 1))
     made = [one.traced() for one in found]
     return SavedRun(str(header["sql"]), str(header["plan"]), made)
+
+
+def _check_columns(found: pa.Schema) -> None:
+    """Raise where a column has another type than :func:`save` gives it: KeyError or
+    ValueError."""
+    import pyarrow as pa
+
+    for column in _schema(SavedRun("", "")):
+        if found.field(column.name).type != column.type:
+            raise ValueError(column.name)
+    for column in found:
+        is_rows = pa.types.is_list(column.type)
+        is_rows = is_rows and pa.types.is_struct(column.type.value_type)
+        if column.name.startswith(_RESULT) and not is_rows:
+            raise ValueError(column.name)
 
 
 def _schema(run: SavedRun) -> pa.Schema:
