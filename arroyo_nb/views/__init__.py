@@ -7,6 +7,16 @@ data, names or errors passes through :func:`arroyo_nb.views.formatting.escaped`.
 
 from __future__ import annotations
 
-from arroyo_nb.views.chart import draw_offline, plot
+from typing import Any
 
-__all__ = ["draw_offline", "plot"]
+CHARTS = ("draw_offline", "plot")
+"""What notebooks import from here, of :mod:`arroyo_nb.views.chart`: imported when it is
+asked for, as no panel needs it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in CHARTS:
+        from arroyo_nb.views import chart
+
+        return getattr(chart, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

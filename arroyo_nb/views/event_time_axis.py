@@ -64,8 +64,10 @@ def title(bar: WindowBar) -> str:
     """What a bar says when the pointer is on it."""
     late = f", {count(bar.late_rows)} late" if bar.late_rows else ""
     closed = f" in batch {bar.closed_in}" if bar.closed_in is not None else ""
+    merged = f", {len(bar.seams) + 1} sessions that merged" if bar.seams else ""
     span = interval(bar.start, bar.end)
-    return f"{span}: {count(bar.rows, 'row')}{late}, {bar.state.value}{closed}"
+    rows = count(bar.rows, "row")
+    return f"{span}: {rows}{late}, {bar.state.value}{closed}{merged}"
 
 
 def selects(start: datetime, end: datetime) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views import chart, replay_page, static_html
+from arroyo_nb.views import static_html
 
 if TYPE_CHECKING:
     import altair as alt
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from arroyo_nb.engine import Engine
     from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.run import Run
+    from arroyo_nb.views.chart import Plottable
 
 
 class ResultViews:
@@ -27,13 +28,18 @@ class ResultViews:
         """The last picture of its panel, with the newest rows."""
         return str(static_html.bundle(snapshot)["text/html"])
 
-    def plot(self, run: chart.Plottable, **options: Any) -> alt.Chart:
+    def plot(self, run: Plottable, **options: Any) -> alt.Chart:
         """See :func:`arroyo_nb.views.chart.plot`."""
+        # Charts and pages are asked for seldom, and a session imports this module.
+        from arroyo_nb.views import chart
+
         drawn: alt.Chart = chart.plot(run, **options)
         return drawn
 
     def save_html(self, run: Any, path: str | Path) -> Path:
         """See :func:`arroyo_nb.views.replay_page.save`."""
+        from arroyo_nb.views import replay_page
+
         return replay_page.save(run, path)
 
     def doctor(self, run: Run, engine: Engine) -> Report:

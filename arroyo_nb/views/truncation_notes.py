@@ -185,7 +185,9 @@ def windows_left_out(
     elif snapshot.sessions:
         is_open = any(bar.state is WindowState.OPEN for bar in snapshot.windows)
         near = "; open ones that are near each other may be one bar until they close"
-        parts.append(f"a bar is a session{near if is_open else ''}")
+        merged = any(bar.seams for bar in snapshot.windows)
+        seams = ", a dashed line where two became one" if merged else ""
+        parts.append(f"a bar is a session{seams}{near if is_open else ''}")
     elif columns:
         parts.append("a column is a window, drawn where it ends, as high as its rows")
     if hidden:

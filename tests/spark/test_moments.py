@@ -189,7 +189,7 @@ def test_a_trace_is_plain_parquet(session, tmp_path):
     path = run.save_trace(tmp_path / "run.parquet")
     rows = pq.read_table(path)
     assert rows["batch"].to_pylist() == [batch for batch, _ in run.moments().times]
-    assert sum(map(len, rows["sample"].to_pylist())) == 40
+    assert sum(map(len, rows["event_times"].to_pylist())) == 40
     assert sum(map(len, rows["result_0"].to_pylist())) == run.table().num_rows
 
 

@@ -33,6 +33,7 @@ READERS = {
     "kafka/sink.py": "compared with a day",
     "connectors/impulse.py": "once, at the start",
     "engine/class_data.py": "compared with a day, and a month",
+    "doctor/examine.py": "once, and compared with event times",
     "feeds/http_errors.py": "an hour at most, by the date that a server names",
     "jobs/runner/endpoint.py": "compared with event time, and shown",
     "jobs/runner/log.py": "shown",

@@ -251,7 +251,7 @@ def asked_classes(tree: ast.Module) -> set[str]:
 
 def test_no_regular_expression_knows_a_connector():
     """Such as one that looks for KafkaV2 in what Spark says of its sources."""
-    word = re.compile("|".join(CONNECTORS.names), re.IGNORECASE)
+    word = re.compile(rf"\b({'|'.join(CONNECTORS.names)})", re.IGNORECASE)
     found = {
         (name, pattern)
         for name, tree in modules()

@@ -70,7 +70,7 @@ def retracted(exam: Examination) -> Finding | None:
         "retracted",
         f"the result is empty now: {rows(s.rows_out, 'change')} came out, and each row "
         "was retracted again",
-        f"look at the changes: {s.handle}.changelog(), or --view changelog",
+        f"look at the changes: {s.handle}.changelog()",
     )
 
 

@@ -9,7 +9,7 @@ are added up when somebody looks. Instants in here are microseconds since the ep
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -254,6 +254,9 @@ class Sessions:
         # Rows by piece of time: (in time, late).
         self._pieces: dict[int, tuple[int, int]] = {}
         self._watermark = -sys.maxsize
+        # The open stretches after the batch before, and where such have become one.
+        self._stretches: list[PieceRange] = []
+        self._seams: list[int] = []
 
     def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
         """Take rows of one piece (see :class:`Tally`)."""
@@ -274,6 +277,7 @@ class Sessions:
     ) -> None:
         """Close sessions or stretches (see :class:`Tally`)."""
         self._watermark = watermark
+        self._note_seams()
         for start, end in sessions or ():
             rows = self._take_rows(start, end - self._gap)
             edges = _instant(start), _instant(end)
@@ -283,6 +287,23 @@ class Sessions:
         if sessions is None:
             self._close_stretches(watermark, batch_id)
         self._forget()
+
+    def _note_seams(self) -> None:
+        """Note where stretches that were apart have become one."""
+        before, self._stretches = self._stretches, self._joined(self._open.values())
+        starts = [span.first for span in before]
+        for span in self._stretches:
+            # The first one of those that lie in it goes on; the others have joined it.
+            low, high = (bisect_right(starts, p) for p in (span.first - 1, span.last))
+            for start in starts[low + 1 : high]:
+                insort(self._seams, start)
+
+    def _seams_of(self, bar: WindowBar) -> WindowBar:
+        first, last = (
+            bisect_right(self._seams, _micros(e)) for e in (bar.start, bar.end)
+        )
+        seams = tuple(map(_instant, self._seams[first:last]))
+        return replace(bar, seams=seams) if seams else bar
 
     def _take_rows(self, first: int, last: int) -> int:
         """How many rows a session has, from its first one to its last. No piece has
@@ -321,7 +342,7 @@ class Sessions:
                 bars[at] = replace(bars[at], late_rows=late_rows)
             else:
                 alone.append(span)
-        bars += map(self._missed, self._joined(alone))
+        bars = [*map(self._seams_of, bars), *map(self._missed, self._joined(alone))]
         return sorted(bars, key=lambda bar: bar.start)
 
     def density(self) -> list[WindowBar]:
@@ -373,6 +394,7 @@ class Sessions:
         return replace(bar, rows=0, late_rows=span.rows, state=WindowState.CLOSED)
 
     def _forget(self) -> None:
+        del self._seams[: max(len(self._seams) - TRACE_WINDOWS, 0)]
         surplus = max(len(self._closed) - TRACE_WINDOWS, 0)
         del self._closed[:surplus]
         self.forgotten += surplus

@@ -153,6 +153,8 @@ class Moments:
             # What operators had put out and kept then is not recorded.
             plan=tuple(without_counts(newest.plan)),
             hints=(),
+            output_counts=(),
+            silent_s=0.0,
             moment=moment,
         )
         made = self._with_windows(made, at)

@@ -50,7 +50,8 @@ class WindowBar:
     """One window on the event-time axis, all keys together.
 
     ``rows`` counts the rows that were put into it, ``late_rows`` those that came
-    after it had closed; ``closed_in`` is the batch that closed it.
+    after it had closed; ``closed_in`` is the batch that closed it. ``seams`` are where
+    sessions that were apart became this one.
     """
 
     start: datetime
@@ -59,6 +60,7 @@ class WindowBar:
     late_rows: int
     state: WindowState
     closed_in: int | None = None
+    seams: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True)

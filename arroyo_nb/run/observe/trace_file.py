@@ -6,7 +6,7 @@
         output, batch                       which
         elapsed_s, batch_ms, ...            the totals after it (BatchTotals)
         sources                             how far each source had been read
-        late_watermark, panes, sample, ...  what came into its windows (TracedBatch)
+        late_watermark, panes, ...          what came into its windows (TracedBatch)
         result_0, result_1, ...             the rows that each output has put out; of an
                                             updating one changes with their weights
     the file's metadata, "arroyo_nb.trace"  what does not change, as JSON
@@ -207,7 +207,7 @@ def _schema(run: SavedRun) -> pa.Schema:
         ("exact", pa.bool_()),
         ("sessions_closed", pa.int64()),
         ("sessions", pa.list_(span)),
-        ("sample", pa.list_(time)),
+        ("event_times", pa.list_(time)),
     ]
     for number, output in enumerate(run.outputs):
         if output.trace.preview is not None:
@@ -349,7 +349,7 @@ def _window_record(batch: TracedBatch | None) -> dict[str, Any]:
         "sessions": None
         if spans is None
         else [{"start": _naive(a), "end": _naive(b)} for a, b in spans],
-        "sample": [START + time * MICROSECOND for time in batch.sample_us],
+        "event_times": [START + time * MICROSECOND for time in batch.sample_us],
     }
 
 
@@ -524,7 +524,9 @@ def _batch_of(told: Mapping[str, Any]) -> TracedBatch:
         sessions=None
         if spans is None
         else [(_aware(s["start"]), _aware(s["end"])) for s in spans],
-        sample_us=[(_aware(time) - EPOCH) // MICROSECOND for time in told["sample"]],
+        sample_us=[
+            (_aware(time) - EPOCH) // MICROSECOND for time in told["event_times"]
+        ],
     )
 
 

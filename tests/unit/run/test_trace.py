@@ -282,3 +282,28 @@ def test_sessions_without_a_key_are_bars_of_their_own():
     assert (stretch.rows, stretch.state) == (7, WindowState.OPEN)
     trace.add(replace(batch(2, 26, 23), sessions=two[1:]))
     assert [(b.rows, b.closed_in) for b in trace.windows()] == [(3, 1), (7, 2)]
+
+
+def test_sessions_that_merge_say_where():
+    trace = Trace(SessionWindow(GAP))
+    early, late = 0 * GAP, 3 * GAP
+    parts = {
+        0: [early, late],  # two sessions, three gaps apart
+        1: [early + GAP * 3 // 4, late - GAP * 3 // 4],
+        2: [GAP * 3 // 2],  # the row between them joins both
+    }
+    start = aware(1)
+    for number, moments in parts.items():
+        panes = {start + moment: 1 for moment in moments}
+        trace.add(replace(batch(number, 1, None), pane_rows=panes))
+        bars = trace.windows()
+        if number < 2:
+            assert [bar.seams for bar in bars] == [(), ()]
+    (bar,) = trace.windows()
+    assert bar.rows == 5
+    assert len(bar.seams) == 1
+    assert bar.start < bar.seams[0] < bar.end
+    trace.add(replace(batch(3, 90, 1), pane_rows={}))
+    (closed,) = trace.windows()
+    assert closed.state is WindowState.CLOSED
+    assert closed.seams == bar.seams

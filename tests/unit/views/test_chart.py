@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.views import plot
+from arroyo_nb.views.chart import plot
 
 
 def hour(number: int) -> datetime:

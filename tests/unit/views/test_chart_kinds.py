@@ -14,8 +14,7 @@ from time_scenes import TIMES
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views import plot
-from arroyo_nb.views.chart import KINDS
+from arroyo_nb.views.chart import KINDS, plot
 from arroyo_nb.views.formatting import HOUR
 
 TUMBLE = TIMES["tumble"].snapshot()
@@ -83,6 +82,15 @@ def test_each_kind_is_a_picture(kind: str, name: str) -> None:
 def test_a_picture_is_made_without_a_network() -> None:
     bundle, _ = plot(Captured(), "arrivals")._repr_mimebundle_()
     assert bundle["image/png"].startswith(b"\x89PNG")
+
+
+def test_notebooks_import_charts_from_the_views() -> None:
+    from arroyo_nb import views
+
+    assert views.plot is plot
+    assert callable(views.draw_offline)
+    with pytest.raises(AttributeError, match="no_such_chart"):
+        views.no_such_chart  # noqa: B018
 
 
 def test_windows_are_bars_and_late_rows_crosses() -> None:

@@ -54,7 +54,7 @@ SPANS = 7
 """The picture shows the newest rows: so many windows, or so many times what lies
 between the watermark and the newest event."""
 
-LEAST_POINTS = 12
+LEAST_POINTS = 40
 """Of so many micro-batches at least."""
 
 LEAST_BAND = 5.0

@@ -199,7 +199,11 @@ def _bar(
     width = _width(axis, bar)
     hull = _rect("hull", width, placed.height)
     fill = _rect(bar.state.value, width * _passed(bar, snapshot), placed.height)
-    inner = f"<title>{title(bar)}</title>{hull}{fill}"
+    seams = "".join(
+        f'<line class="seam" x1="{x:.1f}" x2="{x:.1f}" y2="{placed.height}"/>'
+        for x in (axis.at(seam) - axis.at(bar.start) - 1 for seam in bar.seams)
+    )
+    inner = f"<title>{title(bar)}</title>{hull}{fill}{seams}"
     return _placed("w", axis, placed, lane, bar, inner, snapshot)
 
 
