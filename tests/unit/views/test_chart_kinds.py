@@ -84,6 +84,15 @@ def test_a_picture_is_made_without_a_network() -> None:
     assert bundle["image/png"].startswith(b"\x89PNG")
 
 
+def test_notebooks_import_charts_from_the_views() -> None:
+    from arroyo_nb import views
+
+    assert views.plot is plot
+    assert callable(views.draw_offline)
+    with pytest.raises(AttributeError, match="no_such_chart"):
+        views.no_such_chart  # noqa: B018
+
+
 def test_windows_are_bars_and_late_rows_crosses() -> None:
     chart = plot(Captured(), "windows")
     assert list(marks(chart)) == ["bar", "text"]
