@@ -123,6 +123,19 @@ def clock(moment: datetime, like: Iterable[datetime] = ()) -> str:
     return f"{moment:%H:%M:%S}" if any(m.second for m in moments) else f"{moment:%H:%M}"
 
 
+def clock_within(moment: datetime, span: timedelta) -> str:
+    """Time of day beside an axis of such a length; of more than a day with the day.
+
+    >>> clock_within(datetime(2013, 1, 6, 10, 0, 30), timedelta(hours=3))
+    '10:00:30'
+    >>> clock_within(datetime(2013, 1, 6, 10, 0, 30), timedelta(days=3))
+    'Jan 6, 10:00'
+    """
+    if span <= timedelta(days=1):
+        return clock(moment)
+    return f"{moment:%b} {moment.day}, {moment:%H:%M}"
+
+
 def instant(moment: datetime) -> str:
     """Date and time.
 

@@ -205,5 +205,5 @@ def _came_out(snapshot: Snapshot) -> list[str]:
     if not snapshot.updating:
         return [f"<b>{snapshot.rows_out:,}</b> out"]
     rows = snapshot.result_rows
-    there = [] if rows is None else [f"<b>{rows:,}</b> rows"]
+    there = [] if rows is None else [f"<b>{rows:,}</b> row" + "s" * (rows != 1)]
     return [f"<b>{snapshot.rows_out:,}</b> changes", *there]

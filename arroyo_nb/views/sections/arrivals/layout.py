@@ -24,7 +24,7 @@ from arroyo_nb.run.observe.snapshot import (
 )
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN, Axis
 from arroyo_nb.views.event_time_axis import CHAR, WIDTH
-from arroyo_nb.views.formatting import clock
+from arroyo_nb.views.formatting import clock_within
 
 LEFT, TOP, HEIGHT = 92, 26, 270
 """Pixels beside (at least), above and of the plot."""
@@ -103,8 +103,14 @@ class Layout:
         """Where the plot ends: the labels behind it have the room that they need."""
         last = self.points[-1]
         moments = [m for m in (last.max_event_time, self.mark(last)) if m is not None]
-        longest = max((len(f"newest event {clock(m)} ↓") for m in moments), default=0)
+        texts = [f"newest event {clock_within(m, self.span)} ↓" for m in moments]
+        longest = max(map(len, texts), default=0)
         return WIDTH - max(BESIDE, longest * CHAR + 12)
+
+    @cached_property
+    def span(self) -> timedelta:
+        """How much event time is drawn."""
+        return self.up.high - self.up.low
 
     @cached_property
     def bottom(self) -> float:

@@ -17,7 +17,14 @@ from itertools import pairwise
 from arroyo_nb.run.observe.snapshot import LateRows, Snapshot, WindowBar, WindowState
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN
 from arroyo_nb.views.event_time_axis import CHAR, WIDTH, selects, svg, title
-from arroyo_nb.views.formatting import DAY, clock, count, duration, interval
+from arroyo_nb.views.formatting import (
+    DAY,
+    clock,
+    clock_within,
+    count,
+    duration,
+    interval,
+)
 from arroyo_nb.views.label_places import Box, LabelPlaces, spread_apart
 from arroyo_nb.views.sections.arrivals.layout import (
     MOST_CROSSES,
@@ -436,11 +443,13 @@ def _end_labels(made: Layout) -> Iterator[str]:
     last = made.points[-1]
     newest, mark = last.max_event_time, made.mark(last)
     assert newest is not None
-    labels = [("newest", newest, f"newest event {clock(newest)}")]
+    at = clock_within(newest, made.span)
+    labels = [("newest", newest, f"newest event {at}")]
     if mark is not None:
         over = last.watermark is not None and last.watermark >= END_OF_TIME
         below = " ↓" if mark < made.up.low else ""
-        text = "end of input" if over else f"watermark {clock(mark)}{below}"
+        at = clock_within(mark, made.span)
+        text = "end of input" if over else f"watermark {at}{below}"
         labels.append(("watermark", mark, text))
         if not over and newest > mark:
             behind = f"{duration(newest - mark)} behind"

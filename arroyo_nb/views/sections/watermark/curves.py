@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis_ticks import END_OF_TIME, Axis
 from arroyo_nb.views.event_time_axis import CHAR, WIDTH, svg
-from arroyo_nb.views.formatting import clock, duration, escaped
+from arroyo_nb.views.formatting import clock, clock_within, duration, escaped
 from arroyo_nb.views.label_places import LINE, spread_apart
 
 LEFT = 92
@@ -44,7 +44,7 @@ def strip(snapshot: Snapshot) -> str:
     axis = _axis(points, names)
     ticks = axis.ticks(TICKS_APART)
     left = max(LEFT, round(max((len(t) for _, t in ticks), default=0) * CHAR) + 14)
-    right = _right(points[-1], names)
+    right = _right(points[-1], names, axis.high - axis.low)
     xs = [round(left + p.elapsed_s / seconds * (right - left), 1) for p in points]
     bottom = round(axis.left)
     parts = [
@@ -67,9 +67,9 @@ def _drawn_sources(last: MarkPoint) -> tuple[str, ...]:
     return tuple(name for name, _ in last.sources if name in dict(slowest))
 
 
-def _right(last: MarkPoint, names: Sequence[str]) -> float:
+def _right(last: MarkPoint, names: Sequence[str], span: timedelta) -> float:
     """Where the curves end: the labels behind them have the room that they need."""
-    longest = max(len(text) for _, _, text in _labels(last, names))
+    longest = max(len(text) for _, _, text in _labels(last, names, span))
     return WIDTH - max(BESIDE, longest * BOLD_CHAR + 12)
 
 
@@ -144,20 +144,26 @@ def _source_lines(
         yield f'<path class="source s{number}" d="M{"L".join(corners)}"/>'
 
 
-def _labels(last: MarkPoint, names: Sequence[str]) -> list[tuple[str, datetime, str]]:
+def _labels(
+    last: MarkPoint, names: Sequence[str], span: timedelta
+) -> list[tuple[str, datetime, str]]:
     """What stands behind the ends of the lines: kind, moment and text."""
+
+    def at(moment: datetime) -> str:
+        return clock_within(moment, span)
+
     newest, mark = last.max_event_time, _mark(last)
     assert newest is not None
     by_name = dict(last.sources)
     labels = [
-        (f"source s{number}", by_name[name], f"{_cut(name)} {clock(by_name[name])}")
+        (f"source s{number}", by_name[name], f"{_cut(name)} {at(by_name[name])}")
         for number, name in enumerate(names)
     ]
     if not names:
-        labels.append(("newest", newest, f"newest event {clock(newest)}"))
+        labels.append(("newest", newest, f"newest event {at(newest)}"))
     if mark is not None:
         over = last.watermark is not None and last.watermark >= END_OF_TIME
-        text = "end of input" if over else f"watermark {clock(mark)}"
+        text = "end of input" if over else f"watermark {at(mark)}"
         labels.append(("watermark", mark, text))
     return labels
 
@@ -170,7 +176,7 @@ def _ends(
     last: MarkPoint, axis: Axis, right: float, names: Sequence[str]
 ) -> Iterator[str]:
     """The labels, none over another, and the delay where there is room between two."""
-    labels = _labels(last, names)
+    labels = _labels(last, names, axis.high - axis.low)
     ys = spread_apart(
         [axis.at(moment) + 4 for _, moment, _ in labels], TOP + 4, axis.left + 4
     )
