@@ -7,10 +7,9 @@ import shutil
 import tempfile
 import weakref
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
@@ -19,19 +18,18 @@ from arroyo_nb.run.observe.moments import Moments
 from arroyo_nb.run.observe.run_moments import numbered_output
 from arroyo_nb.run.observe.snapshot import Moment, Snapshot
 from arroyo_nb.run.observe.trace_file import TracedOutput, load
+from arroyo_nb.run.results.run_results import RunResults, RunViews
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
     from arroyo_nb.run.results.preview import Preview
-    from arroyo_nb.run.run import RunViews
 
 REPR_ROWS = 10
 """Rows that a trace shows of itself."""
 
 
-class LoadedTrace:
+class LoadedTrace(RunResults):
     """What a run did, micro-batch by micro-batch.
 
     Parameters
@@ -61,7 +59,7 @@ class LoadedTrace:
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         with refusals("read", str(path)):
             self._run = load(path, self._folder)
-        self._views = views
+        self._views: RunViews = views
         self._lock = Lock()
         self._ends: dict[int, Moments] = {}
         self.sql = self._run.sql
@@ -101,48 +99,14 @@ class LoadedTrace:
         """Its micro-batches, each as a snapshot for views."""
         return Moments(self._output(output).trace)
 
-    def at(
-        self,
-        *,
-        batch: int | None = None,
-        watermark: datetime | str | None = None,
-        output: int = 0,
-    ) -> pa.Table:
-        """The result rows as they were after a micro-batch; see
-        :meth:`arroyo_nb.run.run.Run.at`."""
-        found = self.moments(output).find(batch, watermark)
-        return self._preview(output).table_at(found.batch_id)
-
-    def table(self, output: int = 0) -> pa.Table:
-        """The result rows at the end."""
-        return self._preview(output).table()
-
-    def changelog(self, output: int = 0) -> pa.Table:
-        """The changes of an output: op, batch, before, after."""
-        return self._preview(output).changelog()
-
-    def to_pandas(self, output: int = 0) -> pd.DataFrame:
-        """The result rows at the end as a DataFrame of pandas."""
-        from arroyo_nb.run.run import without_structs
-
-        return without_structs(self.table(output)).to_pandas()
-
     def windows(self, output: int = 0) -> pa.Table:
         """The windows at the end; see :meth:`arroyo_nb.run.run.Run.windows`."""
         return windows_of(self.snapshot(0, output).windows)
 
-    def plot(self, kind: str = "rows", **columns: str | None) -> Any:
-        """A chart; see :meth:`arroyo_nb.run.run.Run.plot`."""
-        return self._views.plot(self, kind=kind, **columns)
-
-    def save_html(self, path: str | Path) -> Path:
-        """See :meth:`arroyo_nb.run.run.Run.save_html`."""
-        return self._views.save_html(self, path)
-
     def _output(self, output: int) -> TracedOutput:
         return numbered_output(self._run.outputs, output)
 
-    def _preview(self, output: int) -> Preview:
+    def _kept_preview(self, output: int) -> Preview:
         preview = self._output(output).trace.preview
         if preview is None:
             raise RunProblem("the rows of this output were not kept when it ran")

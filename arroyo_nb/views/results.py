@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class ResultViews:
-    """What a run shows of itself (:class:`arroyo_nb.run.run.RunViews`)."""
+    """What a run shows of itself; see
+    :class:`~arroyo_nb.run.results.run_results.RunViews`."""
 
     def text(self, snapshot: Snapshot) -> str:
         """The newest rows and the counts, as text."""

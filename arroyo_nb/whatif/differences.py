@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.run.run import without_structs
+from arroyo_nb.run.results.run_results import without_structs
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -116,12 +116,12 @@ def percentile(ascending: Sequence[timedelta], percent: int) -> timedelta | None
     return ascending[max(math.ceil(len(ascending) * percent / 100), 1) - 1]
 
 
-Arrivals = Mapping[str, Sequence[int | None]]
+ArrivalTimes = Mapping[str, Sequence[int | None]]
 """By the key of a source: when the newest row of each chunk arrived (see
 :meth:`arroyo_nb.whatif.pinned_tape.PinnedTape.arrivals_us`)."""
 
 
-def window_outcomes(trace: Trace, arrivals: Arrivals) -> tuple[WindowOutcome, ...]:
+def window_outcomes(trace: Trace, arrivals: ArrivalTimes) -> tuple[WindowOutcome, ...]:
     """The windows of a trace that were emitted, by start.
 
     Parameters
@@ -145,7 +145,7 @@ def window_outcomes(trace: Trace, arrivals: Arrivals) -> tuple[WindowOutcome, ..
 
 
 def _latencies(
-    end: datetime, batch: TracedBatch | None, arrivals: Arrivals
+    end: datetime, batch: TracedBatch | None, arrivals: ArrivalTimes
 ) -> tuple[timedelta | None, timedelta | None]:
     if batch is None or before_end(batch.watermark) is None:
         return None, None
@@ -154,7 +154,7 @@ def _latencies(
     return event, None if arrived is None else arrived - end
 
 
-def _arrived(read: OffsetRanges, arrivals: Arrivals) -> datetime | None:
+def _arrived(read: OffsetRanges, arrivals: ArrivalTimes) -> datetime | None:
     """When the newest row had arrived that was read by then; naive UTC."""
     found = []
     for key, (_, after) in read.items():

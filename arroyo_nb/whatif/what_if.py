@@ -33,7 +33,7 @@ from arroyo_nb.whatif.delays import (
 )
 from arroyo_nb.whatif.differences import difference
 from arroyo_nb.whatif.outcomes import (
-    Arrivals,
+    ArrivalTimes,
     DelayOutcome,
     WhatIf,
     WhatIfViews,
@@ -275,7 +275,7 @@ def _outcome(
     made: Run,
     index: int,
     delay: timedelta,
-    arrivals: Arrivals,
+    arrivals: ArrivalTimes,
     as_run: bool,
     reference: pa.Table,
 ) -> DelayOutcome:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
-    Arrivals,
+    BatchArrivals,
     Change,
     KeyHistory,
     LateRows,
@@ -83,13 +83,13 @@ def picture(step: int) -> Snapshot:
     )
 
 
-def _arrivals(step: int) -> Arrivals:
+def _arrivals(step: int) -> BatchArrivals:
     """Forty rows of the last quarter of an hour; some came when it was over."""
     front, mark = START + step * BATCH, _mark(step)
     times = [front - n * timedelta(seconds=23) for n in range(40)]
     if mark is not None and step % 7 == 0:
         times[-1] = mark - timedelta(minutes=50)
-    return Arrivals(step, step * 0.2, 40, tuple(times), mark)
+    return BatchArrivals(step, step * 0.2, 40, tuple(times), mark)
 
 
 def _mark(step: int) -> datetime | None:

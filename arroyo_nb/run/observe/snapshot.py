@@ -149,7 +149,7 @@ class MarkPoint:
 
 
 @dataclass(frozen=True)
-class Arrivals:
+class BatchArrivals:
     """Some of the rows that a micro-batch put into windows.
 
     ``times`` are event times of a sample, evenly drawn: all of them where ``rows`` are
@@ -405,7 +405,7 @@ class Snapshot:
     output: int = 0
     outputs: tuple[str, ...] = ()
     output_rows: int = 0
-    arrivals: tuple[Arrivals, ...] = ()
+    arrivals: tuple[BatchArrivals, ...] = ()
     late: tuple[LateRows, ...] = ()
     lateness: Lateness | None = None
     row_keys: tuple[int, ...] = ()

@@ -22,7 +22,7 @@ from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.late_ledger import MOST_LATE, late_rows
 from arroyo_nb.run.observe.late_row_counts import tally
 from arroyo_nb.run.observe.lateness import Lateness, LatenessCounts
-from arroyo_nb.run.observe.snapshot import Arrivals, LateRows, WindowBar, naive
+from arroyo_nb.run.observe.snapshot import BatchArrivals, LateRows, WindowBar, naive
 from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
 
@@ -79,10 +79,10 @@ class TracedBatch:
     sample_us: Sequence[int] = ()
 
     @property
-    def arrivals(self) -> Arrivals:
+    def arrivals(self) -> BatchArrivals:
         """What a picture shows of its rows."""
         late_before = self.late_watermark
-        return Arrivals(
+        return BatchArrivals(
             self.batch_id,
             self.elapsed_s,
             sum(self.pane_rows.values()),
@@ -132,7 +132,7 @@ class Trace:
         self._late: deque[LateRows] = deque(maxlen=MOST_LATE)
         self._lateness = None if delay is None else LatenessCounts(window, delay)
         self._tally = tally(window)
-        self._arrivals: History[Arrivals] = History()
+        self._arrivals: History[BatchArrivals] = History()
         self._lock = Lock()
 
     @property
@@ -203,7 +203,7 @@ class Trace:
             return tuple(self._tally.density())
 
     @property
-    def arrivals(self) -> tuple[Arrivals, ...]:
+    def arrivals(self) -> tuple[BatchArrivals, ...]:
         """Samples of the rows by batch, evenly thinned, the newest one among them."""
         return self._arrivals.points
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from arroyo_nb.run.run import without_structs
+from arroyo_nb.run.results.run_results import without_structs
 
 NOON = datetime(2026, 1, 31, 12)
 

@@ -14,7 +14,7 @@ from scenes import END, FAILED, STARTING, UNWINDOWED, UPDATING, at
 from time_scenes import MINUTE, TIMES, Stream, failed
 
 from arroyo_nb.run.observe.snapshot import (
-    Arrivals,
+    BatchArrivals,
     LateRows,
     MarkPoint,
     RunState,
@@ -273,7 +273,7 @@ def runs(draw: st.DrawFn) -> Snapshot:
         )
         times = tuple(draw(st.lists(moments, max_size=6)))
         arrivals.append(
-            Arrivals(
+            BatchArrivals(
                 batch,
                 elapsed_s,
                 len(times) + draw(st.integers(0, 9)),

@@ -17,7 +17,7 @@ from scenes import END, at
 
 from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
-    Arrivals,
+    BatchArrivals,
     LateRows,
     MarkPoint,
     RunState,
@@ -72,7 +72,7 @@ class Stream:
         missed: Counter[datetime] = Counter()
         closed_in: dict[datetime, int] = {}
         late: list[LateRows] = []
-        arrivals: list[Arrivals] = []
+        arrivals: list[BatchArrivals] = []
         history: list[MarkPoint] = []
         behind: list[timedelta] = []
         mark: datetime | None = None
@@ -116,7 +116,7 @@ class Stream:
             missed += missed_now
             if times:
                 arrivals.append(
-                    Arrivals(
+                    BatchArrivals(
                         *(batch, elapsed_s, len(times)),
                         tuple(sorted(rng.sample(times, min(self.sample, len(times))))),
                         arrival_mark,

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from arroyo_nb.run.observe.history import HISTORY_POINTS
 from arroyo_nb.run.observe.snapshot import (
-    Arrivals,
+    BatchArrivals,
     MarkPoint,
     Snapshot,
     WindowBar,
@@ -90,7 +90,7 @@ class Layout:
 
     snapshot: Snapshot
     points: tuple[MarkPoint, ...]
-    batches: tuple[Arrivals, ...]
+    batches: tuple[BatchArrivals, ...]
 
     @cached_property
     def left(self) -> float:
@@ -218,7 +218,7 @@ class Layout:
         return tuple(made)
 
     def _dots(
-        self, batch: Arrivals, chosen: Sequence[tuple[datetime, bool]], room: float
+        self, batch: BatchArrivals, chosen: Sequence[tuple[datetime, bool]], room: float
     ) -> Iterator[Dot]:
         x = self.x(batch.elapsed_s)
         for i, (moment, late) in enumerate(chosen):
@@ -316,12 +316,14 @@ class ClosedWindows:
         return any(bar.start <= moment for bar in self._bars[first:last])
 
 
-PartedTimes: TypeAlias = "tuple[Arrivals, tuple[datetime, ...], tuple[datetime, ...]]"
+PartedTimes: TypeAlias = (
+    "tuple[BatchArrivals, tuple[datetime, ...], tuple[datetime, ...]]"
+)
 """A micro-batch, the event times of its late rows, and of the others."""
 
 
 def late_and_other_times(
-    snapshot: Snapshot, batches: Sequence[Arrivals]
+    snapshot: Snapshot, batches: Sequence[BatchArrivals]
 ) -> tuple[PartedTimes, ...]:
     """Which of the sampled rows were late."""
     closed = ClosedWindows(snapshot.windows)
@@ -389,7 +391,7 @@ def _newest(snapshot: Snapshot, points: Sequence[MarkPoint]) -> list[MarkPoint]:
     return list(points[-max(near, LEAST_POINTS) :])
 
 
-def _point_of(batch: Arrivals, before: MarkPoint) -> MarkPoint:
+def _point_of(batch: BatchArrivals, before: MarkPoint) -> MarkPoint:
     newest = max((*batch.times, before.max_event_time or ORIGIN))
     return MarkPoint(batch.batch_id, batch.elapsed_s, newest, before.watermark)
 
