@@ -6,6 +6,7 @@ each picture, where Spark's progress says for certain which operator they are of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -253,6 +254,30 @@ _WORDS: Mapping[type[nodes.Node], str] = {
 }
 
 
+def _with_typed_names(text: str) -> str:
+    """A list of columns without the names that nobody typed.
+
+    >>> _with_typed_names('sum(n) AS sum(t.n), n + 3 AS t.n + Int64(3), CAST(n AS INT)')
+    'sum(n), n + 3, CAST(n AS INT)'
+    """
+    first, *others = text.split(" AS ")
+    made = [first]
+    for other in others:
+        depth = end = 0
+        # A name ends with its column: at a comma, or where the call around it does.
+        for end, char in enumerate(f"{other},"):  # noqa: B007
+            depth += (char == "(") - (char == ")")
+            if depth < 0 or (depth == 0 and char in ",;"):
+                break
+        alias = other[:end]
+        made.append(f" AS {other}" if _TYPED.fullmatch(alias) else other[end:])
+    return "".join(made)
+
+
+_TYPED = re.compile(r'\w+(\[\])?|"[^"()]*"')
+"""A name, or a type, as an author writes it."""
+
+
 def _clause(node: nodes.Node) -> str:
     """An operator in the words of the dialect."""
     from arroyo_nb.plan.explain.node_lines import described, sql_text
@@ -260,6 +285,7 @@ def _clause(node: nodes.Node) -> str:
 
     name = type(node).__name__
     rest = described(node).removeprefix(name).removesuffix(" (timed)").strip()
+    rest = _with_typed_names(rest)
     match node:
         case nodes.Source(table=table):
             return f"FROM {table.name} ({table.connector})"
