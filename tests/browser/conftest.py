@@ -24,6 +24,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         server.process.wait(timeout=20)
 
 
+@pytest.fixture(autouse=True)
+def no_kernel_stays(request: pytest.FixtureRequest) -> Iterator[None]:
+    """End the kernels of each test: their panels and engines would go on, and slow down
+    all tests that follow."""
+    yield
+    if "lab" in request.fixturenames:
+        request.getfixturevalue("lab").end_kernels()
+
+
 @pytest.fixture
 def tab(tmp_path: Path) -> Iterator[Tab]:
     """A fresh browser profile with one page."""

@@ -56,6 +56,7 @@ def test_three_delays_keep_and_lose_what_runs_with_them_do(session):
     assert set(session.runs) == {"by_hour", "hasty"}
 
 
+@pytest.mark.long
 def test_a_run_without_speed_is_asked_about_its_own_batches_or_about_smaller(session):
     run = by_hour(session, 30, speed="max")
     own = session.whatif(run, ["30m"])
@@ -68,6 +69,7 @@ def test_a_run_without_speed_is_asked_about_its_own_batches_or_about_smaller(ses
     assert smaller.outcomes[0].rows == 6546
 
 
+@pytest.mark.long
 def test_the_trace_alone_foretells_what_other_delays_lose(session):
     run = by_hour(session, 30, speed=1_080_000)
     (trace,) = run.outputs[0].observation.traces
