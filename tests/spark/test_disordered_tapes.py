@@ -1,6 +1,8 @@
 """Any tape in disorder: the same rows, late ones among them, and a kill changes
 nothing."""
 
+import pytest
+
 FLIGHTS = """CREATE TABLE flights (
     WATERMARK FOR sched_dep AS sched_dep - INTERVAL '1 hour'
 ) WITH (connector = 'sample', dataset = 'flights', {options});
