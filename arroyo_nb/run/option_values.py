@@ -171,19 +171,29 @@ def instant(value: str | datetime | None) -> datetime | None:
     >>> instant("2013-02-08T12:00:00+02:00")
     datetime.datetime(2013, 2, 8, 10, 0)
     """
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise RunProblem(
-                f"'{value}' is not a time",
-                hint="write one like 2013-02-08 12:00, or end for the end that topics "
-                "have now; to run for some time, write --for 30s (in Python "
-                "stop_after='30s')",
-            ) from None
-    if value is None or value.tzinfo is None:
-        return value
-    return value.astimezone(UTC).replace(tzinfo=None)
+    hint = (
+        "write one like 2013-02-08 12:00, or end for the end that topics have now; to "
+        "run for some time, write --for 30s (in Python stop_after='30s')"
+    )
+    return None if value is None else utc_time(value, hint)
+
+
+def utc_time(value: str | datetime, hint: str) -> datetime:
+    """A time as naive UTC; text without a zone is UTC.
+
+    Raises
+    ------
+    RunProblem
+        When it is none, with the hint.
+    """
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if time.tzinfo is None:
+            return time
+        return time.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, AttributeError, OverflowError):
+        # A date has no time zone; one before the year 1 is none in UTC.
+        raise RunProblem(f"'{value}' is not a time", hint=hint) from None
 
 
 def playing_speed(value: float | str) -> float | str:

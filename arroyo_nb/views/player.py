@@ -19,9 +19,6 @@ from arroyo_nb.run.observe.snapshot import Moment, Snapshot
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """How many seconds of the run a second plays."""
 
-PAGE = 10
-"""Batches that a page up or down goes."""
-
 NEWEST, HOLD = "newest", "hold"
 
 
@@ -118,19 +115,11 @@ class Player:
         if self.batch_id is None:
             # The newest batch may be a later one than the trace has recorded.
             last = times[-1][0]
-            moment = Moment(last, times[0][0], last)
-            return _with_moment(newest, moment)
+            return replace(newest, moment=Moment(last, times[0][0], last))
         made = self._moments.snapshot(newest, self.batch_id, rows)
-        return _with_moment(
-            made,
-            Moment(
-                self.batch_id,
-                times[0][0],
-                times[-1][0],
-                is_newest=False,
-                speed=self.speed,
-            ),
-        )
+        first, last = times[0][0], times[-1][0]
+        moment = Moment(self.batch_id, first, last, is_newest=False, speed=self.speed)
+        return replace(made, moment=moment)
 
     def _index(self) -> int:
         times = self._moments.times
@@ -173,7 +162,3 @@ class Player:
             self._follow()
         else:
             self.batch_id = times[max(index, 0)][0]
-
-
-def _with_moment(snapshot: Snapshot, moment: Moment) -> Snapshot:
-    return replace(snapshot, moment=moment)

@@ -19,6 +19,7 @@ from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals, require_file
+from arroyo_nb.run.observe.history import thinned
 from arroyo_nb.run.observe.snapshot import Moment, RunState, Snapshot
 from arroyo_nb.views.formatting import NAME_CHARS, escaped
 from arroyo_nb.views.panel import body, style
@@ -113,8 +114,7 @@ def _frames(run: Replayed) -> Sequence[tuple[int, float, Frames]]:
         raise RunProblem(
             "no micro-batch is recorded", hint="wait until the first one has ended"
         )
-    every = -(-len(times) // MOST_FRAMES)
-    chosen = list(reversed(times[::-1][::every]))
+    chosen = thinned(times, MOST_FRAMES)
     ends = times[0][0], times[-1][0]
     made: list[tuple[int, float, Frames]] = []
     for batch_id, elapsed_s in chosen:

@@ -45,11 +45,11 @@ class History(Generic[T]):
             self._every *= 2
 
 
-def thinned(points: Sequence[T]) -> Sequence[T]:
-    """At most :data:`HISTORY_POINTS` of some points, evenly, the last one among them.
+def thinned(points: Sequence[T], most: int = HISTORY_POINTS) -> Sequence[T]:
+    """At most so many of some points, evenly, the last one among them.
 
     >>> len(thinned(range(1000))), thinned(range(1000))[-1]
     (334, 999)
     """
-    every = -(-len(points) // HISTORY_POINTS) or 1
+    every = -(-len(points) // most) or 1
     return tuple(reversed(points[::-1][::every]))

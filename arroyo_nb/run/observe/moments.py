@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
@@ -23,6 +23,7 @@ from arroyo_nb.run.observe.snapshot import (
     SourceProgress,
 )
 from arroyo_nb.run.observe.trace import Trace, TracedBatch
+from arroyo_nb.run.option_values import utc_time
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
@@ -269,14 +270,5 @@ def instant(value: datetime | str) -> datetime:
     >>> instant("2013-02-08T12:00:00+02:00")
     datetime.datetime(2013, 2, 8, 10, 0)
     """
-    try:
-        if isinstance(value, str):
-            value = datetime.fromisoformat(value.strip())
-        if value.tzinfo is None:
-            return value
-        return value.astimezone(UTC).replace(tzinfo=None)
-    except (ValueError, AttributeError, OverflowError):
-        # A date has no time zone; one before the year 1 is none in UTC.
-        raise RunProblem(
-            f"'{value}' is not a time", hint="write it as '2013-02-08 12:00:00'"
-        ) from None
+    text = value.strip() if isinstance(value, str) else value
+    return utc_time(text, "write it as '2013-02-08 12:00:00'")

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
-from arroyo_nb.run.observe.history import HISTORY_POINTS
+from arroyo_nb.run.observe.history import HISTORY_POINTS, thinned
 from arroyo_nb.run.observe.snapshot import (
     BatchArrivals,
     MarkPoint,
@@ -361,7 +361,7 @@ def layout(snapshot: Snapshot) -> Layout | None:
             points.append(_point_of(batches[-1], points[-1]))
     if points[0].batch_id > snapshot.history[0].batch_id:
         batches = tuple(b for b in batches if b.batch_id >= points[0].batch_id)
-    return Layout(snapshot, tuple(_thinned(points)), batches)
+    return Layout(snapshot, tuple(thinned(points, MOST_POINTS)), batches)
 
 
 def _elapsed_s(points: Sequence[MarkPoint]) -> float:
@@ -396,18 +396,9 @@ def _point_of(batch: BatchArrivals, before: MarkPoint) -> MarkPoint:
     return MarkPoint(batch.batch_id, batch.elapsed_s, newest, before.watermark)
 
 
-def _thinned(points: Sequence[MarkPoint]) -> list[MarkPoint]:
-    every = _every(len(points), MOST_POINTS)
-    return list(reversed(points[::-1][::every]))
-
-
 def _is_chosen(index: int, number: int, most: int) -> bool:
     """Whether the one at an index is among ``most`` of ``number``, evenly chosen."""
     return number <= most or (index + 1) * most // number > index * most // number
-
-
-def _every(number: int, most: int) -> int:
-    return -(-number // most) or 1
 
 
 def _less(moment: datetime, length: timedelta) -> datetime:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+from arroyo_nb.run.observe.history import thinned
 from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis_ticks import END_OF_TIME, Axis
 from arroyo_nb.views.event_time_axis import CHAR, WIDTH, svg
@@ -36,7 +37,8 @@ MOST_POINTS = 240
 
 def strip(snapshot: Snapshot) -> str:
     """The picture as one ``<svg>`` element; empty before the first event time."""
-    points = _thinned([p for p in snapshot.history if p.max_event_time is not None])
+    known = [p for p in snapshot.history if p.max_event_time is not None]
+    points = thinned(known, MOST_POINTS)
     if not points:
         return ""
     seconds = max(points[-1].elapsed_s, 0.001)
@@ -71,11 +73,6 @@ def _right(last: MarkPoint, names: Sequence[str], span: timedelta) -> float:
     """Where the curves end: the labels behind them have the room that they need."""
     longest = max(len(text) for _, _, text in _labels(last, names, span))
     return WIDTH - max(BESIDE, longest * BOLD_CHAR + 12)
-
-
-def _thinned(points: Sequence[MarkPoint]) -> list[MarkPoint]:
-    every = -(-len(points) // MOST_POINTS) or 1
-    return list(reversed(points[::-1][::every]))
 
 
 def _mark(point: MarkPoint) -> datetime | None:
