@@ -7,6 +7,7 @@ only writer of its folder; and all it needs to go on after a kill is in that fol
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.file_errors import full_disk, is_full
@@ -59,6 +60,15 @@ class ConductorLimits:
     lookahead_bytes: int = 256 * 2**20
     keep_rows: int | None = 1_000_000
     keep_chunks: int = 2_000
+
+
+SHARED_S = 0.2
+"""Least time between two chunks of a live source, for each other one that plays.
+
+A micro-batch costs the same for few rows as for many: five sources whose chunks come
+ten times a second keep two cores busy, and a cell beside them waits. Panels share what
+they may send in the same way.
+"""
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,9 @@ class Conductor:
         Called without arguments, from any thread, after the state has changed.
     """
 
+    _live: ClassVar[set[Conductor]] = set()
+    """Those of this process that play a live source."""
+
     def __init__(
         self,
         recorder: Recorder,
@@ -137,6 +150,7 @@ class Conductor:
         # When what it waits with is due, on the monotonic clock; None: it does not wait
         # for a time.
         self._due_s: float | None = None
+        self._written_s = -math.inf
         # Taken by itself, not through the condition: the main thread takes it too, and
         # an interrupt in Python code that has just taken it would leave it locked.
         self._lock = threading.Lock()
@@ -288,6 +302,8 @@ class Conductor:
         )
 
     def _run(self, writer: TapeWriter) -> None:
+        if self._recorder.live:
+            self._live.add(self)
         try:
             if writer.ends or self._play(writer):
                 self._end(writer)
@@ -295,6 +311,8 @@ class Conductor:
             self._change(error=problem)
         except Exception as problem:  # what ends this thread must reach the run
             self._change(error=self._problem(problem))
+        finally:
+            self._live.discard(self)
 
     def _play(self, writer: TapeWriter) -> bool:
         """Release all there is; False when the conductor was stopped."""
@@ -342,7 +360,15 @@ class Conductor:
         if self._repaced:
             # It was cut by the pace before: when it is due by this one is not known.
             return 0
-        return self._schedule.wait_s(tick, time.monotonic())
+        now_s = time.monotonic()
+        return max(self._schedule.wait_s(tick, now_s), self._shared_wait_s(now_s))
+
+    def _shared_wait_s(self, now_s: float) -> float:
+        """Seconds until a live source may add to the work that all of them make."""
+        if not self._recorder.live:
+            return 0.0
+        others = sum(not c.state.paused for c in tuple(self._live)) - 1
+        return max(0.0, self._written_s + SHARED_S * others - now_s)
 
     def _has_room(self) -> bool:
         # Which of the found chunks Spark has read is known only when it reads on, and
@@ -358,6 +384,7 @@ class Conductor:
         with self._lock:
             # Its bad records are in the state: many marks are held, and for long.
             self._ahead.append(replace(mark, bad=()))
+            self._written_s = time.monotonic()
         self._change(
             chunks=mark.number,
             rows=mark.totals.rows,

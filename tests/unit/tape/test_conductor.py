@@ -312,6 +312,23 @@ def test_bad_records_show_before_a_good_one_comes(tmp_path):
         assert state.chunks == 0
 
 
+@pytest.mark.parametrize("paused", [False, True])
+def test_live_sources_share_the_machine(tmp_path, monkeypatch, eventually, paused):
+    monkeypatch.setattr("arroyo_nb.tape.conductor.SHARED_S", 60.0)
+    roomy = ConductorLimits(lookahead_chunks=9)
+    with Playing(Counting(3, bounded=False), tmp_path / "a", limits=roomy) as first:
+        first.until(lambda state: state.chunks == 3)
+        if paused:
+            first.conductor.pause()
+        second = Playing(Counting(3, bounded=False), tmp_path / "b", limits=roomy)
+        with second:
+            if paused:
+                second.until(lambda state: state.chunks == 3)
+            else:
+                eventually(lambda: second.conductor.due_s > 50, DEADLINE_S)
+                assert second.state.chunks == 1
+
+
 def test_a_live_source_hears_the_stop_and_has_no_end(tmp_path):
     recorder = Counting(2, bounded=False)
     with Playing(recorder, tmp_path) as playing:
