@@ -182,7 +182,7 @@ class LateRows:
     closed_in: int | None = None
 
     @property
-    def late_by(self) -> timedelta:
+    def closed_for(self) -> timedelta:
         """How far the watermark was past the window's end."""
         return self.watermark - self.end
 

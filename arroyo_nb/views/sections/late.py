@@ -31,12 +31,12 @@ MOST_LINES, MOST_STATIC_LINES = 40, 20
 WORDS_CHARS = 400
 
 LIMITS = (SECOND, 10 * SECOND, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY)
-"""Between them rows are summed by how late they came."""
+"""Between them rows are summed by how long their window had been closed."""
 
 HEADS = (
     ("batch", True),
     ("rows", True),
-    ("late by", True),
+    ("closed for", True),
     ("window", False),
     ("watermark at arrival", False),
     ("window closed in", True),
@@ -141,18 +141,18 @@ def _cells(rows: LateRows) -> tuple[str, ...]:
     return (
         f"{rows.batch_id:,}",
         f"× {rows.rows:,}",
-        late_by(rows),
+        closed_for(rows),
         interval(rows.start, rows.end),
         "end of input" if rows.watermark >= END_OF_TIME else instant(rows.watermark),
         "" if rows.closed_in is None else f"batch {rows.closed_in:,}",
     )
 
 
-def late_by(rows: LateRows) -> str:
+def closed_for(rows: LateRows) -> str:
     """How far the watermark was past the window's end."""
     if rows.watermark >= END_OF_TIME:
         return "after the end"
-    return duration(rows.late_by) if rows.late_by else "0 s"
+    return duration(rows.closed_for) if rows.closed_for else "0 s"
 
 
 def _line(snapshot: Snapshot, rows: LateRows) -> str:
@@ -199,28 +199,28 @@ def sentences(snapshot: Snapshot, most: int) -> list[str]:
 
 
 def sums_by_lateness(late: Sequence[LateRows]) -> list[tuple[str, int]]:
-    """How many of the rows were late by how much, the least first.
+    """How many rows came how long after their window had closed, the least first.
 
     >>> from datetime import datetime, timedelta
     >>> noon = datetime(2013, 1, 1, 12)
     >>> rows = LateRows(3, 1.0, noon, noon, noon + timedelta(seconds=90), 4)
     >>> sums_by_lateness([rows])
-    [('1 min to 10 min late', 4)]
+    [('closed for 1 min to 10 min', 4)]
     """
     sums: dict[int, int] = {}
     for rows in late:
-        place = sum(rows.late_by >= limit for limit in LIMITS)
+        place = sum(rows.closed_for >= limit for limit in LIMITS)
         sums[place] = sums.get(place, 0) + rows.rows
     return [(_stretch(place), sums[place]) for place in sorted(sums)]
 
 
 def _stretch(place: int) -> str:
     if place == 0:
-        return f"less than {duration(LIMITS[0])} late"
+        return f"closed for less than {duration(LIMITS[0])}"
     if place == len(LIMITS):
-        return f"more than {duration(LIMITS[-1])} late"
+        return f"closed for more than {duration(LIMITS[-1])}"
     low, high = LIMITS[place - 1], LIMITS[place]
-    return f"{duration(low)} to {duration(high)} late"
+    return f"closed for {duration(low)} to {duration(high)}"
 
 
 VIEW = LateView()

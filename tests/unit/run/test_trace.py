@@ -379,7 +379,7 @@ def test_late_rows_and_lateness_are_known_with_each_batch():
     trace.add(replace(batch(2, 10, 7, h11=1), max_event_time=aware(11)))
     assert trace.late == ()
     trace.add(replace(batch(3, 10, 10, h8=3, h9=4), max_event_time=aware(11)))
-    assert [(r.start, r.rows, r.late_by, r.closed_in) for r in trace.late] == [
+    assert [(r.start, r.rows, r.closed_for, r.closed_in) for r in trace.late] == [
         (at(8), 3, HOUR, 2),
         (at(9), 4, timedelta(), 2),
     ]

@@ -14,7 +14,12 @@ from time_scenes import MINUTE, TIMES, Stream
 from arroyo_nb.run.observe.snapshot import LateRows, Selection, Snapshot
 from arroyo_nb.views import static_html
 from arroyo_nb.views.panel import body
-from arroyo_nb.views.sections.late import LIMITS, MOST_LINES, late_by, sums_by_lateness
+from arroyo_nb.views.sections.late import (
+    LIMITS,
+    MOST_LINES,
+    closed_for,
+    sums_by_lateness,
+)
 
 LATE = TIMES["tumble"].snapshot()
 MANY = Stream(batches=200, delay=MINUTE).snapshot()
@@ -93,16 +98,16 @@ def test_late_rows_are_summed_by_how_late_they_came() -> None:
 
     rows = [came(limit, 1) for limit in LIMITS] + [came(timedelta(), 5)]
     sums = sums_by_lateness(rows)
-    assert sums[0] == ("less than 1 s late", 5)
-    assert sums[-1] == ("more than 7 d late", 1)
+    assert sums[0] == ("closed for less than 1 s", 5)
+    assert sums[-1] == ("closed for more than 7 d", 1)
     assert sum(number for _, number in sums) == len(LIMITS) + 5
     html = body(LATE, view="late")
     said = re.findall(r"<span>[^<]*: <b>× (\d+)</b></span>", html)
     assert sum(map(int, said)) == LATE.late_rows
 
 
-def test_rows_after_the_end_are_late_by_no_length_of_time() -> None:
-    assert late_by(LateRows(3, 1.0, at(8), at(9), END, 1)) == "after the end"
+def test_rows_after_the_end_were_closed_for_no_length_of_time() -> None:
+    assert closed_for(LateRows(3, 1.0, at(8), at(9), END, 1)) == "after the end"
     assert "9998" not in body(
         replace(LATE, late=(LateRows(3, 1.0, at(8), at(9), END, 1),)), view="late"
     )
