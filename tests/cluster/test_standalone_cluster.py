@@ -111,6 +111,7 @@ def compare(
     return silent
 
 
+@pytest.mark.long
 def test_some_golden_queries_tell_the_same_everywhere(
     make: Make, engine: Engine, spark_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -317,6 +318,7 @@ fn thrice(x: i64) -> i64 {
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["python", "rust"])
 def test_udfs_run_on_executors_that_have_none(
     language: str,

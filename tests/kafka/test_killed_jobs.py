@@ -168,6 +168,7 @@ def _tells(name, made, expected):
     return told(name, made) == expected
 
 
+@pytest.mark.long
 def test_kills_lose_nothing_and_write_nothing_twice(session, new_topic, tmp_path):
     check(session, new_topic, tmp_path, kills=1, seed=5)
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from odd_names import ANY_NAME, NESTED, WITHOUT_COLON
 
 from arroyo_nb.engine.cache_folder import cache_folder
@@ -87,6 +88,7 @@ def beside(here):
     return script(here).replace(f"{quoted(here)}/", "")
 
 
+@pytest.mark.long
 @ANY_NAME
 def test_a_job_runs_in_a_folder_and_a_home_of_any_name(tmp_path, name):
     here, home = tmp_path / name / "My Jobs", tmp_path / "home"

@@ -69,6 +69,7 @@ def rises(lines: list[dict[str, float]], held: str) -> float:
     return slope
 
 
+@pytest.mark.long
 def test_short_runs_leave_nothing_behind(tmp_path: Path) -> None:
     lines = [line for line in soak(tmp_path, 24, 3) if line["runs"] > 9]
     risen = {b.held: rises(lines, b.held) for b in BOUNDS if b.short is not None}

@@ -27,6 +27,7 @@ def by_hour(session, minutes, name="by_hour", **options):
     return session.run(script, name=name, wait=True, **(PACED | options))
 
 
+@pytest.mark.long
 def test_three_delays_keep_and_lose_what_runs_with_them_do(session):
     run = by_hour(session, 30)
     told = []
