@@ -17,7 +17,8 @@ from arroyo_nb.run.observe.late_table import windows_of
 from arroyo_nb.run.observe.moments import Moments
 from arroyo_nb.run.observe.run_moments import numbered_output
 from arroyo_nb.run.observe.snapshot import Moment, Snapshot
-from arroyo_nb.run.observe.trace_file import TracedOutput, load
+from arroyo_nb.run.observe.trace_file import TracedOutput
+from arroyo_nb.run.observe.trace_reader import load
 from arroyo_nb.run.results.run_results import RunResults, RunViews
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from arroyo_nb.run.observe.findings import Finding, Report
 from arroyo_nb.run.observe.moments import OutputTrace, TracedWindow
 from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.run.observe.trace import TracedBatch
-from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput, save
+from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput
+from arroyo_nb.run.observe.trace_writer import save
 from arroyo_nb.run.results.preview import Preview
 from arroyo_nb.schema import BIGINT, EPOCH, TEXT, Field, Schema
 from arroyo_nb.views import doctor, static_html

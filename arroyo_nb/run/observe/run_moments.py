@@ -75,7 +75,8 @@ def source_times(
 
 def save_trace(run: Run, path: str | Path) -> Path:
     """Write the trace of a run; see :meth:`arroyo_nb.run.run.Run.save_trace`."""
-    from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput, save
+    from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput
+    from arroyo_nb.run.observe.trace_writer import save
 
     file = user_path(path)
     allowed = current_roots()

@@ -17,7 +17,8 @@ from arroyo_nb.errors import DataProblem
 from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.moments import OutputTrace
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress
-from arroyo_nb.run.observe.trace_file import METADATA, SavedRun, TracedOutput, save
+from arroyo_nb.run.observe.trace_file import METADATA, SavedRun, TracedOutput
+from arroyo_nb.run.observe.trace_writer import save
 from arroyo_nb.run.results.preview import Preview
 from arroyo_nb.schema import TEXT, Field, Schema
 
