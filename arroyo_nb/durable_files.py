@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from arroyo_nb.errors import StateProblem
 from arroyo_nb.file_errors import refusal
@@ -86,6 +87,19 @@ def write_checked(path: Path, value: dict[str, Any]) -> None:
         with suppress(OSError):
             draft.unlink()
         raise
+
+
+@contextmanager
+def replaced_whole(path: Path) -> Iterator[Path]:
+    """A file to write in the place of one; it takes that place once all is written, and
+    is gone where something was raised."""
+    # Two may write at once, and a name may be as long as the system allows.
+    unfinished = path.with_name(f".{uuid4().hex}.part")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:

@@ -242,7 +242,8 @@ class Run(BackgroundTask, RunResults):
 
         At a speed a chunk is what is due in one tick. Else it is what the source gives
         at once: of a file 128 KiB at first, so all of a small one. The first one after
-        a pause may be several that were merged before.
+        a pause may be several that were merged before. A run that has ended stays as
+        it is.
 
         Parameters
         ----------

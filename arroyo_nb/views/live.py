@@ -22,6 +22,7 @@ from threading import Lock, RLock, Thread
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
 
+from arroyo_nb.errors import ArroyoError
 from arroyo_nb.run.observe.snapshot import Selection, Snapshot
 from arroyo_nb.views import static_html
 from arroyo_nb.views.outputs import chosen_output, other_outputs
@@ -175,7 +176,7 @@ class Panel:
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
         self._seen_s = self._still_s = self._beat_s = time.monotonic()
-        self._open, self._outputs = True, 1
+        self._open, self._outputs, self._refused = True, 1, ""
         self.failures = self.sent = 0
         self._screen = stage.screen(self._marker, self._pressed)
         self._screen.frame = self._frame(self._newest())
@@ -227,6 +228,8 @@ class Panel:
 
     def _frame(self, snapshot: Snapshot) -> str:
         wish = self._wish
+        if self._refused:
+            snapshot = replace(snapshot, note=self._refused)
         return body(snapshot, view=wish.view, plan=wish.plan, rows=wish.rows, keys=True)
 
     def _is_seen(self, now: float) -> bool:
@@ -289,10 +292,13 @@ class Panel:
         steps = word == "step" and until in STEPS
         if not isinstance(self._run, Controllable) or not (name in ACTS or steps):
             return False
-        if steps:
-            self._run.step(until=until)
+        try:
+            self._run.step(until=until) if steps else ACTS[name](self._run)
+        except ArroyoError as problem:
+            self._refused = problem.message
+            self.refresh()
         else:
-            ACTS[name](self._run)
+            self._refused = ""
         return True
 
     def _choose(self, message: str) -> None:

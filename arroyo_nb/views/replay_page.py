@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from arroyo_nb.allowed_roots import current_roots
+from arroyo_nb.durable_files import replaced_whole
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals, require_file
@@ -67,8 +68,8 @@ def save(run: Replayed, path: str | Path) -> Path:
         raise allowed.refusal(f"the page '{file}'")
     require_file(file)
     made = page(run)
-    with refusals("write", str(file)):
-        file.write_text(made, "utf-8")
+    with refusals("write", str(file)), replaced_whole(file) as unfinished:
+        unfinished.write_text(made, "utf-8")
     return file
 
 

@@ -621,6 +621,21 @@ def test_a_panel_steps_until_what_its_page_asks_for() -> None:
     assert run.notes == ["stepped", "stepped late", "stepped window"]
 
 
+def test_a_panel_says_why_a_button_did_nothing() -> None:
+    class Unpausable(FakeRun):
+        def step(self, *, until: str | None = None) -> None:
+            raise RunProblem("'q' cannot be <stepped>", hint="stop it")
+
+    stage = FakeStage()
+    live.Panel(Unpausable("q", RUNNING), stage)
+    (screen,) = stage.screens
+    screen.pressed("step")
+    assert "&#x27;q&#x27; cannot be &lt;stepped&gt;" in screen.frames[-1]
+    screen.pressed("pause")
+    screen.pressed("view table")
+    assert "stepped" not in screen.frames[-1]
+
+
 def test_panel_leaves_a_plain_snapshot_when_its_run_ends() -> None:
     stage, run = FakeStage(), FakeRun("q", RUNNING)
     panel = live.Panel(run, stage)

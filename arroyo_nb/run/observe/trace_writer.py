@@ -8,8 +8,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
+from arroyo_nb.durable_files import replaced_whole
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.batch_log import BatchTotals
 from arroyo_nb.run.observe.moments import OutputTrace
@@ -52,18 +52,15 @@ def save(run: SavedRun, path: Path, cancel_check: Callable[[], None]) -> int:
 
     header = json.dumps(_header(run)).encode()
     schema = file_schema(run).with_metadata({METADATA: header})
-    # Two may save at once, and a name may be as long as the system allows.
-    unfinished = path.with_name(f".{uuid4().hex}.part")
     count = 0
-    try:
-        with pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
-            for group in _groups(run, schema):
-                cancel_check()
-                writer.write_table(group)
-                count += group.num_rows
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with (
+        replaced_whole(path) as unfinished,
+        pq.ParquetWriter(unfinished, schema, compression="zstd") as writer,
+    ):
+        for group in _groups(run, schema):
+            cancel_check()
+            writer.write_table(group)
+            count += group.num_rows
     return count
 
 
