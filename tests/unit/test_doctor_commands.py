@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from IPython.utils.capture import capture_output
-from shells import new_shell
 
-from arroyo_nb.magics import load, unload
 from arroyo_nb.run.observe.findings import Finding, Report
 from arroyo_nb.session import Session
 
 FOUND = Report("q", 3, 0, (Finding("filtered", "n > 9 kept <none>", "take it out"),))
-
-
-@pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A shell with a session that never starts Spark."""
-    monkeypatch.setattr(Session, "warm_up", lambda self: None)
-    with new_shell() as shell:
-        load(shell, Session())
-        yield shell
-        unload(shell)
 
 
 def run(shell: Any, cell: str) -> Any:

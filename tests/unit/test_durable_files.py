@@ -20,8 +20,13 @@ def test_a_file_is_replaced_once_all_is_written(tmp_path: Path) -> None:
 def test_an_interrupt_leaves_the_old_one_and_nothing_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text("old")
-    with pytest.raises(KeyboardInterrupt), replaced_whole(file) as unfinished:
-        unfinished.write_text("ne")
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with replaced_whole(file) as unfinished:
+            unfinished.write_text("ne")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]

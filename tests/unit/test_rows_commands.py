@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ import pandas as pd
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.utils.capture import capture_output
-from shells import new_shell
 
-from arroyo_nb.magics import load, unload
+from arroyo_nb.magics import unload
 from arroyo_nb.session import Session
 
 CLICKS = """at       | user
@@ -21,16 +19,6 @@ CLICKS = """at       | user
 10:00:20 | bob
 09:59:30 | ann
 """
-
-
-@pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A shell with a session that never starts Spark."""
-    monkeypatch.setattr(Session, "warm_up", lambda self: None)
-    with new_shell() as shell:
-        load(shell, Session())
-        yield shell
-        unload(shell)
 
 
 def run(shell: Any, cell: str) -> str:

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.utils.capture import capture_output
-from shells import new_shell
 
 from arroyo_nb.errors import SyntaxProblem
-from arroyo_nb.magics import load, unload
-from arroyo_nb.session import Session
 from arroyo_nb.test_commands import parse_test_line
-
-
-@pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A shell with a session that never starts Spark."""
-    monkeypatch.setattr(Session, "warm_up", lambda self: None)
-    with new_shell() as shell:
-        load(shell, Session())
-        yield shell
-        unload(shell)
 
 
 def run(shell: Any, cell: str) -> str:
