@@ -1,6 +1,6 @@
 // Asks the kernel. One comm a kernel; at most one question of a kind is on its way, the newest
-// one waits, and older ones are dropped. Whatever goes wrong, who asks is told null: an
-// editor without a kernel is silent.
+// one waits, and older ones are dropped (undefined). Whatever goes wrong, who asks is told null:
+// an editor without a kernel is silent.
 
 const TARGET = 'arroyo_nb.editor';
 const TIMEOUT_MS = 10_000;
@@ -59,7 +59,7 @@ class Line {
   /** @param {Question} question */
   add(question) {
     if (!this.isUp) return question.done(null);
-    this.waiting.get(question.ask)?.done(null);
+    this.waiting.get(question.ask)?.done(undefined);
     this.waiting.set(question.ask, question);
     void this.sendNext(question.ask);
   }
@@ -147,8 +147,8 @@ export async function createClient(use) {
   const lines = new WeakMap();
   return {
     /**
-     * The kernel's answer; `{error}` where it has one, null where there is no answer or a
-     * newer question of the kind has taken this one's place.
+     * The kernel's answer; `{error}` where it refuses, null where there is none, undefined
+     * where a newer question of the kind has taken this one's place.
      */
     ask: (kernel, ask, text = '', at = null) =>
       new Promise((done) => {
