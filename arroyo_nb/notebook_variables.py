@@ -111,9 +111,7 @@ def bound_script(text: str, values: Mapping[str, Any]) -> BoundScript:
         length = start + len(written)
         literals.append((Span(start, length), span))
         done = span.end
-    return BoundScript(
-        "".join((*parts, text[done:])), tuple(literals), tuple(problems)
-    )
+    return BoundScript("".join((*parts, text[done:])), tuple(literals), tuple(problems))
 
 
 def parameters(text: str) -> Iterator[tuple[str, Span]]:
