@@ -133,7 +133,7 @@ class ArroyoMagics(Magics):
     def arroyo(self, line: str, cell: str | None = None) -> None:
         """The table of options, see :mod:`arroyo_nb.magic_options`."""
         if cell is None:
-            self._line(flags.split(line))
+            self._line([*flags.split(line)])
         else:
             self._cell(flags.parse_line(line), cell)
 
