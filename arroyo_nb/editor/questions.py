@@ -76,7 +76,7 @@ class Question:
 
 
 def _check(question: Question) -> Json:
-    from arroyo_nb.editor.diagnostics import diagnose  # type: ignore[import-untyped]
+    from arroyo_nb.editor.diagnostics import diagnose
     from arroyo_nb.editor.result_schema import result_schema  # type: ignore[import-untyped]
 
     if question.cell is None:
@@ -91,7 +91,7 @@ def _check(question: Question) -> Json:
 
 
 def _hover(question: Question) -> Json:
-    from arroyo_nb.editor.hover import hover  # type: ignore[import-untyped]
+    from arroyo_nb.editor.hover import hover
 
     if question.cell is None:
         return None
@@ -100,7 +100,7 @@ def _hover(question: Question) -> Json:
 
 
 def _signature(question: Question) -> Json:
-    from arroyo_nb.editor.signature import signature  # type: ignore[import-untyped]
+    from arroyo_nb.editor.signature import signature
 
     if question.cell is None:
         return None

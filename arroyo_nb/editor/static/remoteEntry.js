@@ -2,7 +2,7 @@
 // hand. Modules of JupyterLab come from the shared scope that it passes to init(); our own
 // are beside this file.
 (() => {
-  const here = document.currentScript.src;
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
   /** @type {Record<string, Record<string, {get: () => Promise<() => any>}>>} */
   let shared = {};
 
