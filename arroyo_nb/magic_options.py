@@ -26,6 +26,7 @@ from typing import Any
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.repairs import rename
 from arroyo_nb.run.options import BY_NAME, RunOptions
 from arroyo_nb.source import Span
 from arroyo_nb.views.sections import view_names
@@ -324,6 +325,9 @@ COMMANDS: Mapping[str, Command] = {
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("doctor", "say why a run gives no rows; without a name the newest",
                 "[NAME]", "at most the name of one run", 0, 1, runs=True),
+        Command("check", "say what is wrong with the cell that was run last and what "
+                "its result has; or explain a word of SQL",
+                "[WORD]", "at most one word", 0, 1),
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("speed", "play what follows of a run at another speed",
@@ -555,7 +559,10 @@ def _flag(name: str, known: Mapping[str, Flag], usage: str) -> Flag:
     if not name.startswith("-"):
         raise SyntaxProblem(f"'{name}' is not an option: {usage}")
     near = did_you_mean(name, known)
-    raise SyntaxProblem(f"unknown option '{name}': {near or 'see %%arroyo --help'}")
+    raise SyntaxProblem(
+        f"unknown option '{name}': {near or 'see %%arroyo --help'}",
+        repairs=rename(near),
+    )
 
 
 def _value(flag: Flag, name: str, text: str) -> Any:

@@ -436,6 +436,11 @@ class ArroyoMagics(Magics):
 
         examine(self.session, name)
 
+    def _do_check(self, word: str | None = None) -> None:
+        from arroyo_nb.check_commands import check
+
+        check(self.session, word, self._shell.user_ns, _say, strict=self.strict)
+
     def _do_speed(self, name: str, speed: str) -> None:
         run = self.session.get(name)
         run.set_speed(speed)

@@ -54,7 +54,7 @@ def _diagnosed(cell: CellText, context: EditorContext) -> Iterator[Diagnostic]:
             problem.severity,
             error.message,
             error.hint,
-            fixes_of(problem, cell.text),
+            fixes_of(problem, cell),
         )
 
 

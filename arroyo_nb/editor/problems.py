@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from arroyo_nb.editor.answers import Severity
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.source import Span
+
+
+def _here(span: Span) -> Span:
+    return span
 
 
 @dataclass(frozen=True)
@@ -17,24 +21,33 @@ class CellProblem:
     Parameters
     ----------
     error
-        What is wrong, its hint and its repairs. The places in it count from ``base``.
+        What is wrong, its hint and its repairs.
     span
         The place in the text.
     severity
         How bad it is.
-    base
-        Where the part of the text begins that the error is about.
+    place
+        The place in the text of a place that the error or a repair has.
     """
 
     error: ArroyoError
     span: Span
     severity: Severity = Severity.ERROR
-    base: int = 0
+    place: Callable[[Span], Span] = _here
 
     def moved(self, by: int) -> CellProblem:
         """The same in a text that has so many characters before this one."""
-        span = Span(self.span.start + by, self.span.end + by)
-        return CellProblem(self.error, span, self.severity, self.base + by)
+        return self.mapped(lambda span: Span(span.start + by, span.end + by))
+
+    def mapped(self, place: Callable[[Span], Span]) -> CellProblem:
+        """The same in a text in which each place is another one."""
+        before = self.place
+        return CellProblem(
+            self.error,
+            place(self.span),
+            self.severity,
+            lambda span: place(before(span)),
+        )
 
 
 def problems_of(

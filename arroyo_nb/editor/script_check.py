@@ -21,6 +21,7 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.plan.tables.render_ddl import written_name
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.repairs import Repair
 from arroyo_nb.source import Span
 
 QUERY_RULES = tuple(
@@ -95,7 +96,7 @@ class _Warning:
 
 def _warnings(plan: Plan) -> Iterator[_Warning]:
     for hint in placed_hints(plan.sinks):
-        yield _warning(hint.text, hint.span)
+        yield _warning(hint.text, hint.span, hint.repairs)
     nodes = {id(n): n for sink in plan.sinks for n in walk(sink)}.values()
     for node in nodes:
         for difference in DIFFERENCES:
@@ -120,5 +121,8 @@ def _warnings(plan: Plan) -> Iterator[_Warning]:
             yield _Warning(problem, node.span, Severity.HINT)
 
 
-def _warning(message: str, span: Span | None) -> _Warning:
-    return _Warning(PlanProblem(message, span=span), span, Severity.WARNING)
+def _warning(
+    message: str, span: Span | None, repairs: Iterable[Repair] = ()
+) -> _Warning:
+    problem = PlanProblem(message, span=span, repairs=repairs)
+    return _Warning(problem, span, Severity.WARNING)

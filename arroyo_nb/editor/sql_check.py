@@ -75,7 +75,8 @@ def check_sql(
 
 
 def _typed(problem: CellProblem, bound: BoundScript, text: str) -> CellProblem:
-    return replace(problem, span=visible(bound.typed(problem.span), text))
+    made = problem.mapped(bound.typed)
+    return replace(made, span=visible(made.span, text))
 
 
 def _overlap(one: Span, other: Span) -> bool:

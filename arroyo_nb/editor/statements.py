@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from arroyo_nb.source import Span
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""
     (?<!\w)[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)
   | '(?:[^']|'')*(?:'|\Z)
@@ -19,6 +19,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+"""What is no code, and the end of a statement. What is not closed goes to the end of
+the text: it is being typed."""
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _NOT_BLANK = re.compile(r"\s*(?:--[^\n]*\n\s*)*")
 
@@ -32,10 +34,10 @@ def statements(text: str) -> Iterator[Span]:
     ["SELECT ';' -- a;\\n", 'SELECT 2']
     """
     start = at = 0
-    while (token := _TOKEN.search(text, at)) is not None:
+    while (token := TOKEN.search(text, at)) is not None:
         at = token.end()
         if token["comment"]:
-            at = _comment_end(text, at)
+            at = comment_end(text, at)
         elif token["end"]:
             yield from _statement(text, start, token.start())
             start = at
@@ -49,8 +51,8 @@ def _statement(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(start, end)
 
 
-def _comment_end(text: str, at: int) -> int:
-    """Where a block comment ends; they nest."""
+def comment_end(text: str, at: int) -> int:
+    """Where a block comment ends that has begun before; they nest."""
     depth = 1
     for edge in _COMMENT_EDGE.finditer(text, at):
         depth += 1 if edge[0] == "/*" else -1

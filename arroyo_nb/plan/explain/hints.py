@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.expressions.naming import shown
 from arroyo_nb.plan.expressions.operators import AS_TEXT
@@ -16,20 +15,19 @@ from arroyo_nb.plan.expressions.typing import place_of, whole_number
 from arroyo_nb.plan.nodes import Node, Sink, Source, Watermark, WindowAggregate
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import expressions
+from arroyo_nb.repairs import AddWatermark, Repair
 from arroyo_nb.schema import Timestamp
 from arroyo_nb.source import Span
 
 
 @dataclass(frozen=True)
 class PlacedHint:
-    """A hint and the place in the script that it is about, where there is one.
-
-    ``table`` is the source that a WATERMARK would help, for those that say so.
-    """
+    """A hint, the place in the script that it is about, where there is one, and what
+    an editor can change to that end."""
 
     text: str
     span: Span | None = None
-    table: ConnectorTable | None = None
+    repairs: tuple[Repair, ...] = ()
 
 
 def hints(sinks: Iterable[Sink]) -> list[str]:
@@ -148,4 +146,4 @@ def _by_arrival(source: Source) -> PlacedHint | None:
         f"arrive. WATERMARK FOR {time} AS {time} - INTERVAL '1 minute' takes the time "
         f"in them, where {time} is NOT NULL"
     )
-    return PlacedHint(text, source.span, table)
+    return PlacedHint(text, source.span, (AddWatermark(table.name, time),))
