@@ -33,6 +33,7 @@ from traitlets import Bool, Enum, Integer, Unicode
 from arroyo_nb import magic_options as flags
 from arroyo_nb import test_commands
 from arroyo_nb.catalog import ConnectorTable
+from arroyo_nb.editor.connection import EditorConnection
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.sigterm import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
@@ -604,6 +605,7 @@ class Loaded:
 
     magics: ArroyoMagics
     completes: Callable[..., Any]
+    editor: EditorConnection
     forget_close: Callable[[], None]
 
 
@@ -654,7 +656,9 @@ def load(shell: Any, session: Session | None = None) -> None:
         return
     session = session or Session(tell=_say)
     magics = ArroyoMagics(shell, session)
-    loaded = Loaded(magics, matcher(session), close_at_sigterm(magics.close))
+    editor = EditorConnection(session, lambda: magics.strict, shell.user_ns)
+    editor.open(getattr(shell, "kernel", None))
+    loaded = Loaded(magics, matcher(session), editor, close_at_sigterm(magics.close))
     _LOADED[id(shell)] = loaded
     shell.register_magics(loaded.magics)
     shell.Completer.custom_matchers.append(loaded.completes)
@@ -674,6 +678,7 @@ def unload(shell: Any) -> None:
     loaded = _LOADED.pop(id(shell), None)
     if loaded is None:
         return
+    loaded.editor.close()
     shell.Completer.custom_matchers.remove(loaded.completes)
     shell.input_transformers_cleanup.remove(_with_body)
     pages = shell.display_formatter.formatters["text/html"]
