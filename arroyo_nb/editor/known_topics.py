@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.editor.background_value import BackgroundValue
+from arroyo_nb.editor.command_line import command_line
 from arroyo_nb.errors import ArroyoError, RunProblem
 
 if TYPE_CHECKING:
@@ -44,12 +45,15 @@ class TopicOverview:
         At most so many are there.
     newest
         The time of its newest record: ISO 8601, UTC; None: not known.
+    peek
+        The line that looks into it; None: no line can.
     """
 
     name: str
     broker: str
     records: int
     newest: str | None = None
+    peek: str | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,7 @@ def _declared_brokers(catalog: Catalog) -> Iterator[tuple[str, tuple[str, Access
 
 def _question(name: str, access: Access) -> Callable[[], BrokerOverview]:
     def ask() -> BrokerOverview:
+        from arroyo_nb.kafka.config import Access
         from arroyo_nb.kafka.peek.topics import topics_with_times
 
         deadline = time.monotonic() + BOUND_S
@@ -147,8 +152,16 @@ def _question(name: str, access: Access) -> Callable[[], BrokerOverview]:
             found = topics_with_times(access, name, check=check)
         except ArroyoError as error:
             return BrokerOverview(name, error.message)
+        # A line has no login, and does not show the value of a variable.
+        is_open = access == Access(name)
         topics = [
-            TopicOverview(topic.name, name, topic.records, _instant(topic.newest_ms))
+            TopicOverview(
+                topic.name,
+                name,
+                topic.records,
+                _instant(topic.newest_ms),
+                command_line("peek", topic.name, name) if is_open else None,
+            )
             for topic in found[:MOST_TOPICS]
         ]
         more = len(found) - len(topics)

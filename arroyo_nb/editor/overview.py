@@ -22,6 +22,7 @@ from arroyo_nb.catalog import (
     WatermarkClause,
 )
 from arroyo_nb.editor.background_value import BackgroundValue
+from arroyo_nb.editor.command_line import command_line
 from arroyo_nb.editor.known_topics import BrokerOverview, KnownTopics, TopicOverview
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class TableOverview:
         In declared order.
     sql
         Its name as it is written in a query.
-    has_head
-        Whether ``%arroyo head`` shows its rows.
+    head
+        The line that shows its first rows; None: it has none to show.
     """
 
     name: str
@@ -86,7 +87,7 @@ class TableOverview:
     watermark: str | None
     columns: tuple[ColumnOverview, ...]
     sql: str
-    has_head: bool
+    head: str | None
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class RunOverview:
         By how much the watermark is behind the newest event, as text; None: not known.
     live
         Whether it can be stopped.
+    show
+        The line that shows its panel; None: its name fits in no line.
     """
 
     name: str
@@ -112,6 +115,7 @@ class RunOverview:
     rows_s: str | None
     lag: str | None
     live: bool
+    show: str | None
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,8 @@ def _table(table: Relation) -> TableOverview:
         ColumnOverview(f.name, str(f.type), f.name == event_time, written_name(f.name))
         for f in table.schema
     )
+    is_read_whole = isinstance(table, LookupTable) and not table.asked
+    has_rows = mark is not None or is_read_whole
     return TableOverview(
         name=table.name,
         kind="view" if isinstance(table, View) else "table",
@@ -211,8 +217,7 @@ def _table(table: Relation) -> TableOverview:
         watermark=_watermark(mark) if mark else None,
         columns=columns,
         sql=written_name(table.name),
-        has_head=mark is not None
-        or (isinstance(table, LookupTable) and not table.asked),
+        head=command_line("head", table.name) if has_rows else None,
     )
 
 
@@ -249,6 +254,7 @@ def _run(run: Run) -> RunOverview:
         rows_s=None if rate is None else pace(rate),
         lag=None if lag is None else duration(lag),
         live=not found.ended,
+        show=command_line("show", found.name),
     )
 
 

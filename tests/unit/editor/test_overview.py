@@ -14,9 +14,13 @@ from typing import Any
 import pytest
 
 from arroyo_nb.editor import known_topics
+from arroyo_nb.editor.command_line import command_line
 from arroyo_nb.editor.overview import Overview, overview
+from arroyo_nb.editor.stop_run import stop_run
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.peek.topics import Partition, Topic
+from arroyo_nb.magic_options import split
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.session import Session
 
@@ -100,7 +104,7 @@ def test_a_table_has_its_columns_its_event_time_and_its_watermark(
     session.run(FLIGHTS)
     (table,) = overview(session).tables
     assert (table.kind, table.connector) == ("table", "single_file source")
-    assert (table.watermark, table.has_head) == ("at - 10 s", True)
+    assert (table.watermark, table.head) == ("at - 10 s", "%arroyo head flights")
     columns = [(c.name, c.type, c.event_time, c.sql) for c in table.columns]
     assert columns == [
         ("at", "TIMESTAMP", True, "at"),
@@ -114,14 +118,14 @@ def test_what_is_no_source_has_no_watermark_and_no_first_rows(session: Session) 
     session.run("CREATE VIEW delays AS SELECT at FROM flights")
     session.run("CREATE TABLE edge (n BIGINT)")
     found = {
-        t.name: (t.kind, t.connector, t.watermark, t.has_head)
+        t.name: (t.kind, t.connector, t.watermark, t.head)
         for t in overview(session).tables
     }
     del found["flights"]
     assert found == {
-        "delays": ("view", None, None, False),
-        "edge": ("table", None, None, False),
-        "out": ("table", "single_file sink", None, False),
+        "delays": ("view", None, None, None),
+        "edge": ("table", None, None, None),
+        "out": ("table", "single_file sink", None, None),
     }
 
 
@@ -302,6 +306,49 @@ def test_jobs_are_read_in_the_background_with_folders_beside_the_notebook(
         ("by_hour", "../jobs/by_hour"),
     ]
     assert all(job.state.startswith("unreadable") for job in found.jobs)
+
+
+def test_only_a_topic_that_a_line_can_reach_has_a_line(
+    session: Session, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.may_answer.set()
+    monkeypatch.setenv("ORDERS_BROKER", "h:2")
+    session.run(ORDERS.format(name="a", servers="h:1"))
+    session.run(ORDERS.format(name="b", servers="{{ ORDERS_BROKER }}"))
+    login = (
+        "h:3', 'auth.type' = 'sasl', 'auth.protocol' = 'SASL_SSL', "
+        "'auth.mechanism' = 'PLAIN', 'auth.username' = 'u', 'auth.password' = 'p"
+    )
+    session.run(ORDERS.format(name="c", servers=login))
+    found = until(session, lambda found: len(found.topics) == 3)
+    assert {topic.broker: topic.peek for topic in found.topics} == {
+        "h:1": "%arroyo peek orders h:1",
+        "{{ ORDERS_BROKER }} (h:2)": None,
+        "h:3": None,
+    }
+
+
+def test_a_run_is_stopped_by_its_name(session: Session) -> None:
+    run = FakeRun("it's", RunState.RUNNING)
+    session._runs.add(run)  # type: ignore[arg-type]
+    assert overview(session).runs[0].show == "%arroyo show 'it'\"'\"'s'"
+    assert stop_run(session, "it's") == "stopping it's"
+    assert run.state is RunState.STOPPED
+    assert "ended already" in stop_run(session, "it's")
+    with pytest.raises(RunProblem, match="there is no run 'other'"):
+        stop_run(session, "other")
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "--all", ""])
+def test_what_fits_in_no_line_has_none(name: str) -> None:
+    assert command_line("head", name) is None
+
+
+def test_a_line_is_read_as_it_was_meant() -> None:
+    for name in ("a b", "it's", '"', "$HOME", "x?", "{x}", "\\", "ä", "<b>"):
+        line = command_line("head", name)
+        assert line is not None
+        assert split(line.removeprefix("%arroyo ")) == ["head", name]
 
 
 def test_an_empty_session_has_nothing_and_starts_nothing(session: Session) -> None:
