@@ -37,7 +37,6 @@ from arroyo_nb.editor.connection import EditorConnection
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.sigterm import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
-from arroyo_nb.jobs import JOBS, SPEC
 from arroyo_nb.magic_options import CellLine
 from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
@@ -119,8 +118,6 @@ class ArroyoMagics(Magics):
         self._last: dict[str, str] = {}
         self._cells: dict[str, int] = {}
         self._lines: dict[str, CellLine] = {}
-        # The specs of jobs that were made or attached here, in order.
-        self._jobs: dict[str, None] = {}
         self._stage: NotebookStage | None = None
         # Statements that were put into a cell: who runs a cell again wants no other.
         self._offered: set[str] = set()
@@ -482,7 +479,6 @@ class ArroyoMagics(Magics):
         folder = user_path(named)
         origin = self._origin(name, folder)
         made = self.session.promote(name, folder, origin=origin, **options)
-        self._jobs[str((folder / SPEC).absolute())] = None
         found = [
             Found(f.rule.severity.value, f.rule.code, f.row, f.message, f.excerpt)
             for f in made.findings
@@ -493,9 +489,7 @@ class ArroyoMagics(Magics):
     def _do_attach(self, path: str) -> None:
         from arroyo_nb.jobs.spec_file import load
 
-        spec = user_path(path)
-        name = load(spec).spec.name
-        self._jobs[str(spec.absolute())] = None
+        name = load(user_path(path)).spec.name
         line = self._lines.get(name, CellLine())
         self._showing(line, name, partial(self.session.attach, path))
 
@@ -504,9 +498,7 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.jobs import Row, jobs
         from arroyo_nb.views.notebook import publish
 
-        beside = sorted(Path(JOBS).glob(f"*/{SPEC}"))
-        found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
-        publish(jobs(Row(*status(Path(path))) for path in found))
+        publish(jobs(Row(*status(spec)) for spec in self.session.jobs.specs))
 
     def _offer(self, place: str, statement: str) -> bool:
         """Put a table of a topic, or of a feed's URL, into the next cell; False: there

@@ -117,9 +117,15 @@ def _format(question: Question) -> Json:
 
 
 def _overview(question: Question) -> Json:
-    from arroyo_nb.editor.overview import overview  # type: ignore[import-untyped]
+    from arroyo_nb.editor.overview import overview
 
-    return asdict(overview(question.session))
+    return overview(question.session).as_json()
+
+
+def _stop(question: Question) -> Json:
+    from arroyo_nb.editor.stop_run import stop_run
+
+    return {"note": stop_run(question.session, question.text)}
 
 
 QUESTIONS: Mapping[str, Callable[[Question], Json]] = {
@@ -128,8 +134,10 @@ QUESTIONS: Mapping[str, Callable[[Question], Json]] = {
     "signature": _signature,
     "format": _format,
     "overview": _overview,
+    "stop": _stop,
 }
-"""By what a message asks."""
+"""By what a message asks. All but ``stop``, whose text is the name of a run, change
+nothing."""
 
 
 def _mark(found: Diagnostic, places: Utf16Places) -> Json:
