@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterable
 
 from arroyo_nb.python_worker_errors import Raised, worker_note
+from arroyo_nb.repairs import Repair
 from arroyo_nb.source import ScriptText, Span
 
 
@@ -39,18 +40,26 @@ class ArroyoError(Exception):
         The place in the script, where there is one.
     hint
         What to write instead, as one sentence.
+    repairs
+        What an editor can change to that end, the likeliest first.
     """
 
     lasting = True
     """Whether the same must come again, however often it is tried."""
 
     def __init__(
-        self, message: str, *, span: Span | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        span: Span | None = None,
+        hint: str | None = None,
+        repairs: Iterable[Repair] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
         self.span = span
         self.hint = hint
+        self.repairs = tuple(repairs)
         self.source: ScriptText | None = None
         said = Raised(type(self).__name__, message, hint, self.lasting)
         if (note := worker_note(said)) is not None:

@@ -8,8 +8,17 @@ one: a line that begins with ``--`` is a comment of SQL.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import StringIO
 from keyword import iskeyword
 from math import inf
 from typing import Any
@@ -17,7 +26,9 @@ from typing import Any
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.repairs import rename
 from arroyo_nb.run.options import BY_NAME, RunOptions
+from arroyo_nb.source import Span
 from arroyo_nb.views.sections import view_names
 
 BEGINS = ("latest", "earliest")
@@ -314,6 +325,9 @@ COMMANDS: Mapping[str, Command] = {
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("doctor", "say why a run gives no rows; without a name the newest",
                 "[NAME]", "at most the name of one run", 0, 1, runs=True),
+        Command("check", "say what is wrong with the cell that was run last and what "
+                "its result has; or explain a word of SQL",
+                "[WORD]", "at most one word", 0, 1),
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("speed", "play what follows of a run at another speed",
@@ -398,11 +412,13 @@ def parse_line(line: str) -> CellLine:
     words = split(line)
     given: dict[str, Any] = {}
     if len(words) >= 2 and words[1] == "<<":
-        given["variable"] = _value(FLAGS_BY_NAME["-o"], "<<", words[0])
+        with _placed(words[0]):
+            given["variable"] = _value(FLAGS_BY_NAME["-o"], "<<", words[0])
         given["name"] = words[0]
         words = words[2:]
     elif words and (meant := _first_word_hint(words[0])) is not None:
-        raise SyntaxProblem(f"'{words[0]}' is not an option: {meant}")
+        said = f"'{words[0]}' is not an option: {meant}"
+        raise SyntaxProblem(said, span=words[0].span)
     return CellLine(given | _parsed(words, FLAGS_BY_NAME, 0)[1])
 
 
@@ -456,35 +472,85 @@ def _parsed(
     a meaning of their own; and the options. ``usage`` is told of a word too many."""
     words, given, left = list[str](), dict[str, Any](), list(line)
     while left:
-        name, _, glued = left.pop(0).partition("=")
-        is_word = name in meant or not (known and name[:1] == "-")
-        if name not in known and len(words) < most and is_word:
-            words.append(f"{name}={glued}" if glued else name)
-            continue
-        flag = _flag(name, known, usage)
-        if flag.value is None:
-            if glued:
-                raise SyntaxProblem(f"option '{name}' takes no value")
-            given[flag.key] = flag.constant
-            continue
-        if not glued and (not left or left[0] in known):
-            raise SyntaxProblem(f"option '{name}' needs its {flag.value}: {flag.doc}")
-        given[flag.key] = _value(flag, name, glued or left.pop(0))
+        word = left.pop(0)
+        with _placed(word):
+            name, _, glued = word.partition("=")
+            is_word = name in meant or not (known and name[:1] == "-")
+            if name not in known and len(words) < most and is_word:
+                words.append(f"{name}={glued}" if glued else name)
+                continue
+            flag = _flag(name, known, usage)
+            if flag.value is None:
+                if glued:
+                    raise SyntaxProblem(f"option '{name}' takes no value")
+                given[flag.key] = flag.constant
+                continue
+            if not glued and (not left or left[0] in known):
+                needs = f"option '{name}' needs its {flag.value}: {flag.doc}"
+                raise SyntaxProblem(needs)
+        value = glued or left.pop(0)
+        with _placed(word if glued else value):
+            given[flag.key] = _value(flag, name, value)
     return words, given
 
 
-def split(line: str) -> list[str]:
+@contextmanager
+def _placed(word: str) -> Iterator[None]:
+    """Give what is wrong with a word of a line its place."""
+    try:
+        yield
+    except SyntaxProblem as problem:
+        if isinstance(word, Word):
+            problem.span = problem.span or word.span
+        raise
+
+
+class Word(str):
+    """A word of a line without its quotes; ``span`` is where it stands with them."""
+
+    __slots__ = ("span",)
+    span: Span
+
+    @classmethod
+    def at(cls, text: str, span: Span) -> Word:
+        """A word at a place."""
+        word = cls(text)
+        word.span = span
+        return word
+
+
+def split(line: str) -> list[Word]:
     """The words of a line, quoted ones without their quotes.
+
+    >>> split("a 'b c'")[1].span
+    Span(start=2, end=7)
 
     Raises
     ------
     SyntaxProblem
         When a quote is not closed.
     """
-    try:
-        return shlex.split(line)
-    except ValueError as error:
-        raise SyntaxProblem(f"cannot read the options: {error}".lower()) from None
+    source = StringIO(line)
+    reader = shlex.shlex(source, posix=True)
+    reader.whitespace_split, reader.commenters = True, ""
+    words: list[Word] = []
+    done = 0
+    while True:
+        start = done + len(line[done:]) - len(line[done:].lstrip())
+        try:
+            text = reader.get_token()
+        except ValueError as error:
+            said = f"cannot read the options: {error}".lower()
+            raise SyntaxProblem(said, span=Span(start, len(line))) from None
+        if text is None:
+            return words
+        done = source.tell()
+        # The reader has taken the blank behind the word too; one that a backslash
+        # stands before is part of it.
+        before = line[start : done - 1]
+        is_escaped = (len(before) - len(before.rstrip("\\"))) % 2 == 1
+        end = done - (line[done - 1].isspace() and not is_escaped)
+        words.append(Word.at(text, Span(start, end)))
 
 
 def _flag(name: str, known: Mapping[str, Flag], usage: str) -> Flag:
@@ -493,7 +559,10 @@ def _flag(name: str, known: Mapping[str, Flag], usage: str) -> Flag:
     if not name.startswith("-"):
         raise SyntaxProblem(f"'{name}' is not an option: {usage}")
     near = did_you_mean(name, known)
-    raise SyntaxProblem(f"unknown option '{name}': {near or 'see %%arroyo --help'}")
+    raise SyntaxProblem(
+        f"unknown option '{name}': {near or 'see %%arroyo --help'}",
+        repairs=rename(near),
+    )
 
 
 def _value(flag: Flag, name: str, text: str) -> Any:

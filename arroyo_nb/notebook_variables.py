@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -36,6 +38,46 @@ COMMENT_EDGE = re.compile(r"/\*|\*/")
 MOST_UNSIGNED = 2**64 - 1
 
 
+@dataclass(frozen=True)
+class BoundScript:
+    """A script with its parameters written out, and where each part of it was typed.
+
+    Parameters
+    ----------
+    text
+        The script; ``NULL`` stands for a parameter that has no value.
+    literals
+        The places of the literals in ``text``, in order, each with the place of its
+        parameter in what was typed.
+    problems
+        What is wrong with parameters, each at its place in what was typed.
+    """
+
+    text: str
+    literals: tuple[tuple[Span, Span], ...]
+    problems: tuple[ArroyoError, ...]
+
+    def typed(self, span: Span) -> Span:
+        """The place in what was typed; of a part of a literal the whole parameter.
+
+        >>> bound_script("SELECT :n, x", {"n": 12345}).typed(Span(14, 15))
+        Span(start=11, end=12)
+        """
+        start, _ = self._typed(span.start)
+        _, last = self._typed(max(span.end - 1, span.start))
+        return Span(start, last if span.end > span.start else start)
+
+    def _typed(self, at: int) -> tuple[int, int]:
+        """Where a character was typed: its begin and its end."""
+        place = bisect_right(self.literals, at, key=lambda pair: pair[0].start) - 1
+        if place < 0:
+            return at, at + 1
+        written, typed = self.literals[place]
+        if at < written.end:
+            return typed.start, typed.end
+        return at - written.end + typed.end, at - written.end + typed.end + 1
+
+
 def bind(text: str, values: Mapping[str, Any]) -> str:
     """The script with its parameters written out as literals.
 
@@ -48,18 +90,28 @@ def bind(text: str, values: Mapping[str, Any]) -> str:
         With the place of each parameter that has no value, or one that SQL has no
         literal for.
     """
-    source, parts, done = ScriptText(text), [], 0
+    bound = bound_script(text, values)
+    raise_all(bound.problems)
+    return bound.text
+
+
+def bound_script(text: str, values: Mapping[str, Any]) -> BoundScript:
+    """The same with the places of all parameters; no problem is raised."""
+    source, parts, done, length = ScriptText(text), list[str](), 0, 0
     problems: list[ArroyoError] = []
+    literals: list[tuple[Span, Span]] = []
     for name, span in parameters(text):
         try:
-            literal = _bound(name, values, span)
+            written = _bound(name, values, span)
         except SyntaxProblem as problem:
             problems.append(problem.at(source))
-            continue
-        parts += [text[done : span.start], literal]
+            written = "NULL"
+        parts += [text[done : span.start], written]
+        start = length + span.start - done
+        length = start + len(written)
+        literals.append((Span(start, length), span))
         done = span.end
-    raise_all(problems)
-    return "".join((*parts, text[done:]))
+    return BoundScript("".join((*parts, text[done:])), tuple(literals), tuple(problems))
 
 
 def parameters(text: str) -> Iterator[tuple[str, Span]]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.repairs import NearestName
 from arroyo_nb.source import Span
 
 T = TypeVar("T")
@@ -65,7 +66,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     True
     """
     near = nearest_name(name, known)
-    return f"did you mean '{near}'?" if near else None
+    if near is None:
+        return None
+    return NearestName.hint(f"did you mean '{near}'?", name, near)
 
 
 class Registry(Generic[T]):
@@ -142,5 +145,6 @@ class Registry(Generic[T]):
         if (aliases := self._aliases) is not None:
             for known in self.names:
                 if name.lower() in aliases(self.get(known)):
-                    return f"did you mean '{known}'? known: {', '.join(self.names)}"
+                    text = f"did you mean '{known}'? known: {', '.join(self.names)}"
+                    return NearestName.hint(text, name, known)
         return did_you_mean(name, self.names)

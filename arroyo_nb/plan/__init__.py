@@ -76,6 +76,15 @@ class Plan:
         # All of it would be pages, and have the options of its tables in it.
         return f"<Plan: {', '.join(sink.name for sink in self.sinks)}>"
 
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> dict[str, str]:
+        """What a notebook shows: the columns of each result."""
+        from arroyo_nb.plan.description import described
+
+        del include, exclude
+        return described(self)
+
     @property
     def updating_ttl(self) -> timedelta:
         """Processing time without an append after which an updating operator retracts

@@ -197,7 +197,8 @@ class Script:
     def _define(self, statement: CreateTable | CreateView) -> None:
         name = statement.name.lower()
         if name in self._declared:
-            self.problems.append(_declared_twice(statement))
+            place = name_span(statement.expression)
+            self.problems.append(declared_twice(statement.name, place))
             return
         self._declared.add(name)
         made = self.problems.attempt(partial(self._declared_relation, statement))
@@ -486,10 +487,11 @@ def _path(table: ConnectorTable | LookupTable | None) -> str:
     return "" if table is None else str(table.spec.options.get("path", ""))
 
 
-def _declared_twice(statement: Statement) -> CatalogProblem:
+def declared_twice(name: str, span: Span | None) -> CatalogProblem:
+    """The error for a second table of one name in a script."""
     return CatalogProblem(
-        f"the table '{statement.name}' is declared twice in this script",
-        span=name_span(statement.expression),
+        f"the table '{name}' is declared twice in this script",
+        span=span,
         hint="give it another name: Arroyo would silently use the later one",
     )
 

@@ -20,6 +20,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
+from arroyo_nb.repairs import RemoveOption, Repair, Replace, Together, quoted_name
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
@@ -216,8 +217,12 @@ def _parse_one(tokens: list[Token], text: str, parser: StatementParser) -> State
     try:
         (expression,) = parser.parse(tokens, text)
     except GrammarError as error:
-        hint = _hint(error, tokens)
-        raise SyntaxProblem(error.message, span=error.span, hint=hint) from None
+        raise SyntaxProblem(
+            error.message,
+            span=error.span,
+            hint=_hint(error, tokens),
+            repairs=_comma_repairs(error, tokens),
+        ) from None
     except RecursionError:
         raise _too_deep(span) from None
     assert expression is not None
@@ -244,6 +249,22 @@ def _hint(error: GrammarError, tokens: list[Token]) -> str | None:
                 return f"remove the comma before {token.text}"
             return missing_comma(tokens, place) if is_at else None
     return None
+
+
+def _comma_repairs(error: GrammarError, tokens: list[Token]) -> list[Repair]:
+    """The comma that is to be removed before the token that could not be read."""
+    for place, token in enumerate(tokens):
+        if place and token.start == error.span.start:
+            before = tokens[place - 1]
+            if before.token_type is TokenType.COMMA:
+                comma = Span.of_token(before.start, before.end)
+                return [Replace(comma, "", "remove the comma")]
+            if missing_comma(tokens, place) is not None:
+                is_call = token.token_type is TokenType.L_PAREN
+                end = tokens[place - 1 - is_call].end + 1
+                return [Replace(Span(end, end), ",", "add a comma")]
+            return []
+    return []
 
 
 def _check_start(tokens: list[Token]) -> None:
@@ -279,7 +300,25 @@ def _check_quotes(tokens: list[Token]) -> None:
                 "syntax error at '`': backticks do not quote a name",
                 span=Span.of_token(token.start, token.end),
                 hint='write it in double quotes, as in "name"',
+                repairs=_without_backticks(tokens),
             )
+
+
+def _without_backticks(tokens: list[Token]) -> list[Repair]:
+    """Each name between backticks in the quotes that it needs."""
+    found: list[Replace | RemoveOption] = []
+    begin: int | None = None
+    for place, token in enumerate(tokens):
+        if token.text != "`":
+            continue
+        if begin is None:
+            begin = place
+            continue
+        name = " ".join(t.text for t in tokens[begin + 1 : place])
+        span = Span.of_token(tokens[begin].start, token.end)
+        found.append(Replace(span, quoted_name(name)))
+        begin = None
+    return [Together("quote names as here", tuple(found))] if found else []
 
 
 def _check_numbers(tokens: list[Token]) -> None:

@@ -27,13 +27,23 @@ def read_definitions(source: ScriptText, language: str) -> tuple[Udf, ...]:
     ArroyoError
         For each thing that is wrong with one, with its place.
     """
-    read = _READERS.get(language)
-    if read is None:
+    check_language(language)
+    return _READERS[language](source)
+
+
+def check_language(language: str) -> None:
+    """Refuse a language that no function is written in.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is none.
+    """
+    if language not in _READERS:
         raise CatalogProblem(
             f"'{language}' is no language of functions",
             hint=did_you_mean(language, _READERS),
         )
-    return read(source)
 
 
 def compiled_functions(udfs: Iterable[UserDefined]) -> tuple[Path, ...]:

@@ -42,6 +42,9 @@ class EngineDifference:
         Whether it holds of a node.
     is_badge
         Whether results differ; else the text explains what both do.
+    is_usual
+        Whether it holds of every query with a window: a badge, and nothing to warn of
+        at each of them.
     """
 
     title: str
@@ -49,6 +52,7 @@ class EngineDifference:
     where: str
     applies: Callable[[Node], bool]
     is_badge: bool = True
+    is_usual: bool = False
 
     @property
     def note(self) -> str:
@@ -91,6 +95,7 @@ DIFFERENCES = (
         "of each batch",
         "queries with a window",
         _is_windowed,
+        is_usual=True,
     ),
     EngineDifference(
         "Late rows of a hop",
@@ -98,6 +103,7 @@ DIFFERENCES = (
         "it from all of them",
         "queries with a hop window",
         _hops,
+        is_usual=True,
     ),
     EngineDifference(
         "Windows over changes",

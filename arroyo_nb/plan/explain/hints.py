@@ -4,46 +4,71 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.expressions.naming import shown
 from arroyo_nb.plan.expressions.operators import AS_TEXT
-from arroyo_nb.plan.expressions.typing import whole_number
+from arroyo_nb.plan.expressions.typing import place_of, whole_number
 from arroyo_nb.plan.nodes import Node, Sink, Source, Watermark, WindowAggregate
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import expressions
+from arroyo_nb.repairs import AddWatermark, Repair
 from arroyo_nb.schema import Timestamp
+from arroyo_nb.source import Span
+
+
+@dataclass(frozen=True)
+class PlacedHint:
+    """A hint, the place in the script that it is about, where there is one, and what
+    an editor can change to that end."""
+
+    text: str
+    span: Span | None = None
+    repairs: tuple[Repair, ...] = ()
 
 
 def hints(sinks: Iterable[Sink]) -> list[str]:
     """One line for each source whose rows fall into windows by their arrival although
     they have a timestamp, and for each part of a query that is right and yet never what
     its author means."""
+    return list(dict.fromkeys(hint.text for hint in placed_hints(sinks)))
+
+
+def placed_hints(sinks: Iterable[Sink]) -> list[PlacedHint]:
+    """The same, each with its place; those about expressions of a table's declaration
+    have theirs in the script that declares it."""
     nodes = [node for sink in sinks for node in walk(sink)]
     windows = (node for node in nodes if isinstance(node, WindowAggregate))
     below = (node for window in windows for node in walk(window))
     by_arrival = (_by_arrival(node) for node in below if isinstance(node, Source))
     of_nodes = (said for node in nodes for said in _of_node(node))
-    return list(dict.fromkeys(filter(None, (*by_arrival, *of_nodes))))
+    return list(filter(None, (*by_arrival, *of_nodes)))
 
 
-def _of_node(node: Node) -> Iterator[str]:
+def _of_node(node: Node) -> Iterator[PlacedHint]:
     if isinstance(node, Watermark):
-        yield from _watermark_ahead(node)
+        yield from (PlacedHint(text, node.span) for text in _watermark_ahead(node))
     for _, expression in expressions(node):
         for part in expression.walk():
-            match part:
-                case exp.Cast() if part.meta.get(AS_TEXT):
-                    if isinstance(part.parent, exp.Predicate):
-                        yield _text_comparison(part, part.parent)
-                case exp.EQ() | exp.NEQ():
-                    yield from _null_comparison(part)
-                case exp.Between():
-                    yield from _empty_range(part)
-                case exp.Anonymous(this="to_char" | "date_format"):
-                    yield from _plain_format(part)
+            # What was made of a part by a rewrite may have no place of its own.
+            span = place_of(part) or node.span
+            yield from (PlacedHint(text, span) for text in _of_part(part))
+
+
+def _of_part(part: exp.Expr) -> Iterator[str]:
+    match part:
+        case exp.Cast() if part.meta.get(AS_TEXT):
+            if isinstance(part.parent, exp.Predicate):
+                yield _text_comparison(part, part.parent)
+        case exp.EQ() | exp.NEQ():
+            yield from _null_comparison(part)
+        case exp.Between():
+            yield from _empty_range(part)
+        case exp.Anonymous(this="to_char" | "date_format"):
+            yield from _plain_format(part)
 
 
 def _watermark_ahead(node: Watermark) -> Iterator[str]:
@@ -106,7 +131,7 @@ _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 _DAY = re.compile(r"\s*\d{4}-\d\d?-\d\d?")
 
 
-def _by_arrival(source: Source) -> str | None:
+def _by_arrival(source: Source) -> PlacedHint | None:
     table = source.table
     marked = table.watermark.column or table.watermark.expression
     # Changes of rows have no event time, nor may they be given one.
@@ -116,8 +141,9 @@ def _by_arrival(source: Source) -> str | None:
     if not times:
         return None
     time = times[0]
-    return (
+    text = (
         f"{table.name} has no WATERMARK: its rows fall into windows by when they "
         f"arrive. WATERMARK FOR {time} AS {time} - INTERVAL '1 minute' takes the time "
         f"in them, where {time} is NOT NULL"
     )
+    return PlacedHint(text, source.span, (AddWatermark(table.name, time),))

@@ -25,6 +25,7 @@ from arroyo_nb.plan.expressions.typing import (
 )
 from arroyo_nb.plan.expressions.window_calls import WINDOWS
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.repairs import Rename
 from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp, Type
 from arroyo_nb.sql.syntax_tree import parts_of
 
@@ -229,6 +230,18 @@ ELSEWHERE = {
 """What other engines have a function for, and how it is written here."""
 
 
+CALLED = {
+    "ucase": "upper",
+    "lcase": "lower",
+    "approx_count_distinct": "approx_distinct",
+    **dict.fromkeys(("collect_list", "list_agg"), "array_agg"),
+    **dict.fromkeys(("listagg", "group_concat"), "string_agg"),
+    **dict.fromkeys(("unix_timestamp", "to_epoch"), "to_unixtime"),
+    **dict.fromkeys(("proctime", "rowtime", "event_time"), "row_time"),
+}
+"""Those that take the same here under another name."""
+
+
 def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunction:
     """The scalar function of a name.
 
@@ -249,6 +262,7 @@ def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunct
     raise CatalogProblem(
         f"Invalid function '{name}'",
         hint=hint or ELSEWHERE.get(name) or did_you_mean(name, known),
+        repairs=[Rename(name, CALLED[name])] if name in CALLED else (),
     )
 
 

@@ -6,7 +6,7 @@ they were declared with: ``userId`` in a table is only reached as ``"userId"``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
@@ -17,6 +17,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, raise_all
 from arroyo_nb.plan.expressions.access_hints import member_hint
 from arroyo_nb.plan.expressions.typing import column, type_of, typed
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.repairs import Repair, Replace, quoted_name, quoted_text
 from arroyo_nb.schema import Field, Schema, StructOf
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
@@ -201,13 +202,15 @@ class Scope:
                 or self._relations_here()
                 or did_you_mean(wanted, known),
             )
+        span = span_of(part)
         return CatalogProblem(
             f"column '{wanted}' not found",
-            span=span_of(part),
+            span=span,
             hint=_case_hint(part.name, known)
             or _text_hint(part)
             or ELSEWHERE.get(wanted)
             or did_you_mean(wanted, known),
+            repairs=() if span is None else _quotes(part, known, span),
         )
 
     def _relations_here(self) -> str | None:
@@ -222,12 +225,24 @@ def _ambiguous(
 ) -> CatalogProblem:
     owners = [f"'{r.name}'" if r.name else "a query without a name" for r in relations]
     written = [f"{r.name}.{name}" for r in relations if r.name]
+    quoted = [f"{quoted_name(r.name)}.{quoted_name(name)}" for r in relations if r.name]
     return CatalogProblem(
         f"Ambiguous reference to unqualified field '{name}': it is a column of "
         + " and of ".join(owners),
         span=span,
         hint=f"write {' or '.join(written)}" if written else "name the queries with AS",
+        repairs=[Replace(span, text) for text in quoted] if span else (),
     )
+
+
+def _quotes(part: exp.Expr, known: Iterable[str], span: Span) -> Iterator[Repair]:
+    """The name in the quotes that it needs, or the text in those of a text."""
+    for name in known:
+        if name.lower() == part.name.lower():
+            yield Replace(span, quoted_name(name))
+            return
+    if part.args.get("quoted"):
+        yield Replace(span, quoted_text(part.name))
 
 
 def _case_hint(typed_name: str, known: Iterable[str]) -> str | None:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.plan.expressions.scope import unique
 from arroyo_nb.registry import nearest
+from arroyo_nb.repairs import Repair, Replace
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -33,6 +34,7 @@ from arroyo_nb.schema import (
     Timestamp,
     Type,
 )
+from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
 
 _D = exp.DType
@@ -102,6 +104,7 @@ def type_from_sql(data_type: exp.Expr) -> Type:
         f"Unsupported SQL type '{text}'",
         span=span_of(data_type),
         hint=_type_hint(text),
+        repairs=_type_repairs(text, span_of(data_type)),
     )
 
 
@@ -134,6 +137,14 @@ _OTHER_NAMES = {
     "MULTISET": "an array, as in TEXT[]",
 }
 """What other dialects call a type, and what it is called here."""
+
+
+def _type_repairs(text: str, span: Span | None) -> list[Repair]:
+    """The type that another dialect's stands for, where one alone does."""
+    name = re.split(r"\W", text.strip().upper(), maxsplit=1)[0]
+    # What has blanks or points of omission is to be filled in by who knows.
+    other = "TIMESTAMP" if _ZONED.search(text) else _OTHER_NAMES.get(name, " ")
+    return [Replace(span, other)] if span and other.isalpha() else []
 
 
 def _type_hint(text: str) -> str | None:

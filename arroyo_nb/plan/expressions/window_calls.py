@@ -14,8 +14,8 @@ from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
 from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 from arroyo_nb.sql.syntax_tree import all_in
 
-_SHAPES = {"tumble": ("width",), "hop": ("slide", "width"), "session": ("gap",)}
-WINDOWS = frozenset(_SHAPES)
+SHAPES = {"tumble": ("width",), "hop": ("slide", "width"), "session": ("gap",)}
+WINDOWS = frozenset(SHAPES)
 """Names of the window calls."""
 
 
@@ -29,7 +29,7 @@ def window_call(name: str, arguments: Sequence[exp.Expr]) -> exp.Anonymous:
     PlanProblem
         When they are not durations.
     """
-    parameters = _SHAPES[name]
+    parameters = SHAPES[name]
     if len(arguments) != len(parameters):
         signature = ", ".join(f"{p} INTERVAL" for p in parameters)
         raise CatalogProblem(

@@ -30,6 +30,7 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
 from arroyo_nb.plan.queries import aggregate_calls, over, unnest
 from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.repairs import AddGroupKey
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.sql.syntax_tree import parts_of
 
@@ -215,10 +216,12 @@ def _with_span(made: exp.Expr, node: exp.Expr) -> exp.Expr:
 
 
 def _ungrouped(node: exp.Expr) -> PlanProblem:
+    place = place_of(node)
     return PlanProblem(
         f"Column in SELECT must be in GROUP BY or an aggregate function: "
         f"'{shown(node)}' must appear in the GROUP BY clause or must be part of an "
         "aggregate function",
-        span=place_of(node),
+        span=place,
         hint=f"add {node.name or shown(node)} to GROUP BY, or aggregate it",
+        repairs=[AddGroupKey(place)] if place else (),
     )

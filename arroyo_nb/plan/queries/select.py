@@ -55,6 +55,7 @@ from arroyo_nb.plan.queries.joins import Joined, joined
 from arroyo_nb.plan.queries.over import with_over
 from arroyo_nb.plan.queries.unnest import unnested
 from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.repairs import AddGroupKey
 from arroyo_nb.schema import NULL, Field, check_visible
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
@@ -238,10 +239,12 @@ def _projected(select: exp.Select, grouping: Grouping) -> Node:
 def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
     if grouping.grouped:
         return window_calls.misplaced_window(call)
+    place = place_of(call)
     return PlanProblem(
         "can't call a windowing function without grouping by it in an aggregate",
-        span=place_of(call),
+        span=place,
         hint=f"add GROUP BY {call.name}(...)",
+        repairs=[AddGroupKey(place)] if place else (),
     )
 
 

@@ -24,6 +24,7 @@ from arroyo_nb.plan.nodes import (
     is_updating,
 )
 from arroyo_nb.plan.tree import NodeMap, transform
+from arroyo_nb.repairs import Replace
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.source import Span
 from arroyo_nb.tape import LONGEST_WAIT
@@ -168,12 +169,15 @@ def _as_tumble(window: Window, span: Span | None) -> Window:
     if isinstance(window, Hop):
         if window.slide > window.width:
             # No multiple of a longer slide is the width: there always is a message.
+            turned = (
+                f"hop(INTERVAL '{interval_text(window.width)}', "
+                f"INTERVAL '{interval_text(window.slide)}')"
+            )
             raise PlanProblem(
                 uneven_hop(window) or "",
                 span=span,
-                hint="the slide comes first, then the width: write "
-                f"hop(INTERVAL '{interval_text(window.width)}', "
-                f"INTERVAL '{interval_text(window.slide)}')",
+                hint=f"the slide comes first, then the width: write {turned}",
+                repairs=[Replace(span, turned)] if span else (),
             )
         # One form for one window: tumble() of that width in an outer query is then the
         # same.

@@ -12,6 +12,7 @@ from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.tables.columns import declared_columns
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.registry import nearest
+from arroyo_nb.repairs import Rename
 from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import CreateTable
 
@@ -93,6 +94,11 @@ def _check_options(create: exp.Expr, options: Options) -> None:
         "'connector' option",
         span=options.span(others[0]),
         hint=_connector_hint(options),
+        repairs=[
+            Rename(name, "connector")
+            for name in options.given
+            if nearest(name, ["connector"])
+        ],
     )
 
 

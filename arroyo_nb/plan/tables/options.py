@@ -16,6 +16,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.scope import ErrorCollector, spelled
 from arroyo_nb.registry import did_you_mean, nearest_name
+from arroyo_nb.repairs import RemoveOption, Repair, Replace, Together
 from arroyo_nb.secrets_in_text import is_secret
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
@@ -156,6 +157,7 @@ class Options:
             f"unknown options provided in WITH clause: {names}",
             span=self.span(left[0]),
             hint=self._translated(left) or self._hint_of_unknown(left),
+            repairs=self._repairs_of_translated(left) or self._repairs(left),
         )
 
     def _hint_of_unknown(self, names: Sequence[str]) -> str | None:
@@ -179,10 +181,55 @@ class Options:
             f"required option '{option.name}' not set",
             span=self.span(others[0]) if others else None,
             hint=self._translated(others),
+            repairs=self._repairs_of_translated(others),
         )
+
+    def _repairs(self, names: Sequence[str]) -> list[Repair]:
+        """What becomes of options that the table does not have: other names, or they
+        are removed."""
+        found: list[Repair] = []
+        for name in names:
+            near, place = nearest_name(name, self.known), self.span(name)
+            if place is None:
+                continue
+            if near is not None and name not in self.only:
+                key = near if near.isidentifier() else f"'{near}'"
+                value = span_of(self.given[name].args["value"])
+                if value is not None:
+                    before = Span(place.start, value.start)
+                    title = f"change to {near}"
+                    found.append(Replace(before, f"{key} = ", title))
+            else:
+                found.append(RemoveOption(place, name))
+        return found
+
+    def _repairs_of_translated(self, names: Iterable[str]) -> list[Repair]:
+        """Options of other systems as they are written here."""
+        found: list[Replace | RemoveOption] = []
+        for text, others in self._written_here(names):
+            first, *left = (self.span(name) for name in others)
+            # Of several values who writes it chooses.
+            if first is None or " or " in text:
+                continue
+            found.append(Replace(first, text))
+            found += (
+                RemoveOption(place, name)
+                for name, place in zip(others[1:], left, strict=True)
+                if place is not None
+            )
+        return [Together("write them as here", tuple(found))] if found else []
 
     def _translated(self, names: Iterable[str]) -> str | None:
         """What to write for options of other systems."""
+        pairs = [
+            f"{text} in place of " + " and ".join(f"'{name}'" for name in others)
+            for text, others in self._written_here(names)
+        ]
+        return f"write {', '.join(pairs)}" if pairs else None
+
+    def _written_here(self, names: Iterable[str]) -> list[tuple[str, list[str]]]:
+        """Options of other systems as they are written here, each with the names that
+        it stands for."""
         found: dict[str, tuple[Option, dict[str, str]]] = {}
         for name in names:
             value = self.given[name].args["value"].name
@@ -190,12 +237,10 @@ class Options:
             if (option := special or self.elsewhere.get(name)) is not None:
                 _, values = found.setdefault(option.name, (option, {}))
                 values[name] = "" if special else value
-        pairs = [
-            f"{option.written(next(filter(None, values.values()), ''))} in place of "
-            + " and ".join(f"'{name}'" for name in values)
+        return [
+            (option.written(next(filter(None, values.values()), "")), [*values])
             for option, values in found.values()
         ]
-        return f"write {', '.join(pairs)}" if pairs else None
 
 
 def _string(option: Option, value: exp.Expr) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from arroyo_nb.plan.expressions.scope import Scope
 from arroyo_nb.plan.expressions.typing import column, is_nullable, replaced, type_of
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.repairs import AddNotNull
 from arroyo_nb.schema import TEXT, Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.sql.syntax_tree import all_in
@@ -119,7 +121,8 @@ def _with_expression(
         raise CatalogProblem(
             "the type of the WATERMARK FOR expression must be NOT NULL",
             span=span_of(expression),
-            hint=_not_null_hint(bound, columns),
+            hint=_not_null_hint(_nullable(bound, columns)),
+            repairs=[AddNotNull(tuple(f.name for f in _nullable(bound, columns)))],
         )
     # The watermark follows what the connector delivers.
     bound = replaced(
@@ -152,17 +155,23 @@ def _generated_hint(field: Field) -> str | None:
     )
 
 
-def _not_null_hint(bound: exp.Expr, columns: TableColumns) -> str:
-    """The lines of CREATE TABLE to write anew: a generated column cannot be NULL where
-    what it is computed from cannot."""
+def _nullable(bound: exp.Expr, columns: TableColumns) -> list[Field]:
+    """The columns that an expression is NULL for: a generated column cannot be NULL
+    where what it is computed from cannot."""
     made = {g.column.name: g for g in columns.generated}
-    lines: dict[str, None] = {}
+    found: dict[str, Field] = {}
     for used in all_in(bound, exp.Column):
         of = made[used.name].expression if used.name in made else used
         for below in all_in(of, exp.Column):
             field = columns.physical[below.name]
             if field.nullable:
-                lines[f"{field.name} {field.type} NOT NULL"] = None
+                found[field.name] = field
+    return [*found.values()]
+
+
+def _not_null_hint(nullable: Iterable[Field]) -> str:
+    """The lines of CREATE TABLE to write anew."""
+    lines = [f"{field.name} {field.type} NOT NULL" for field in nullable]
     if not lines:
         return "use an expression that is never NULL"
     return f"write {', '.join(lines)}"

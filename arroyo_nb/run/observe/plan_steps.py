@@ -137,7 +137,7 @@ def _draw(plan: Plan, sink: nodes.Sink) -> _Drawn:
             numbers[id(node)] = numbers[id(node.inputs[0])]
             continue
         numbers[id(node)] = len(steps) + 1
-        badge, note = _badge(node, windowed=windowed)
+        badge, note = node_badge(node, windowed=windowed)
         line, sql = 0, ""
         if node.span is not None and node.span not in elsewhere:
             line, _ = plan.source.line_and_column(node.span.start)
@@ -209,7 +209,7 @@ def _says_nothing(node: nodes.Node) -> bool:
     )
 
 
-def _badge(node: nodes.Node, *, windowed: bool) -> tuple[str, str]:
+def node_badge(node: nodes.Node, *, windowed: bool) -> tuple[str, str]:
     """How an operator compares with Arroyo, and in which way it differs."""
     from arroyo_nb.plan.explain.differences import DIFFERENCES
 

@@ -1,0 +1,232 @@
+"""The SQL of a cell: its parameters, its script, and what was checked before.
+
+A short script is planned as a whole, just as it is when it runs. Of a long one each
+statement is planned by itself against the tables that the ones before have declared,
+and what was found is kept: while somebody types, only the statement that changes and
+those that read what it declares are planned again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from arroyo_nb.catalog import Catalog, Relation
+from arroyo_nb.editor.problems import CellProblem, visible
+from arroyo_nb.editor.script_check import CheckedScript, check_script
+from arroyo_nb.editor.statements import statements
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.notebook_variables import BoundScript, bound_script
+from arroyo_nb.plan import Plan
+from arroyo_nb.plan.build import declared_twice
+from arroyo_nb.source import Span
+
+WHOLE = 8
+"""Up to so many statements a script is planned as a whole, in some 10 ms."""
+
+MOST_KEPT = 2_000
+"""So many checked statements are kept, of all cells."""
+
+
+@dataclass(frozen=True)
+class CheckedCell:
+    """The SQL of a cell that was checked.
+
+    Parameters
+    ----------
+    problems
+        In the order of their places, which are those of what was typed.
+    plan
+        That of the script, or of its last statement where these were planned one by
+        one; None: it has an error.
+    bound
+        The script that was planned.
+    """
+
+    problems: tuple[CellProblem, ...]
+    plan: Plan | None
+    bound: BoundScript
+
+
+def check_sql(
+    text: str, catalog: Catalog, variables: Mapping[str, Any], *, strict: bool
+) -> CheckedCell:
+    """Check a script against the tables that are there; nothing is changed or run."""
+    bound = bound_script(text, variables)
+    wrong = [
+        CellProblem(problem, visible(problem.span, text)) for problem in bound.problems
+    ]
+    places = list(statements(bound.text))
+    if not places:
+        return CheckedCell(tuple(wrong), None, bound)
+    if len(places) <= WHOLE:
+        checked = check_script(bound.text, catalog, strict=strict)
+    else:
+        checked = _check_each(bound.text, places, catalog, strict=strict)
+    found = [_typed(problem, bound, text) for problem in checked.problems]
+    # What stands for a parameter without a value is wrong for that reason alone.
+    found = [p for p in found if not any(_overlap(p.span, w.span) for w in wrong)]
+    problems = sorted((*wrong, *found), key=lambda problem: problem.span)
+    return CheckedCell(tuple(problems), checked.plan, bound)
+
+
+def _typed(problem: CellProblem, bound: BoundScript, text: str) -> CellProblem:
+    made = problem.mapped(bound.typed)
+    return replace(made, span=visible(made.span, text))
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A statement that was checked by itself.
+
+    Parameters
+    ----------
+    reads
+        What its words meant as names of tables.
+    names
+        All names of tables, where an error may suggest one of them.
+    checked
+        What was found; places count from the statement's begin.
+    declares, drops
+        What is different in the catalog after it.
+    """
+
+    reads: Mapping[str, Relation]
+    names: tuple[str, ...] | None
+    checked: CheckedScript
+    declares: Mapping[str, Relation]
+    drops: tuple[str, ...]
+
+
+_KEPT: OrderedDict[tuple[str, bool, tuple[object, ...]], _Kept] = OrderedDict()
+_WORD = re.compile(r"\w+")
+_CREATED = re.compile(
+    r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMPORARY\s+)?(?:TABLE|VIEW)\s+"
+    r"(?:IF\s+NOT\s+EXISTS\s+)?(?:\"(?P<quoted>[^\"]+)\"|(?P<name>\w+))",
+    re.IGNORECASE,
+)
+
+
+def _check_each(
+    text: str, places: Sequence[Span], catalog: Catalog, *, strict: bool
+) -> CheckedScript:
+    tables = dict(catalog.tables)
+    # Definitions are compared by their versions: an edited function is another one.
+    functions = tuple(
+        (name, row.udf.version if row.udf else id(row))
+        for name, row in catalog.functions.items()
+    )
+    declared: set[str] = set()
+    broken: set[str] = set()
+    problems: list[CellProblem] = []
+    plan: Plan | None = None
+    for place in places:
+        statement = text[place.start : place.end]
+        kept = _checked(statement, tables, catalog, functions, strict=strict)
+        found = list(kept.checked.problems)
+        if (name := _created(statement)) is not None:
+            if name in declared:
+                problems.append(_declared_twice(statement).moved(place.start))
+                continue
+            declared.add(name)
+            if kept.checked.plan is None:
+                # What reads it is not told that there is no such table.
+                broken.add(name)
+                tables.pop(name, None)
+        for dropped in kept.drops:
+            tables.pop(dropped, None)
+            declared.discard(dropped)
+        tables.update(kept.declares)
+        problems += (
+            problem.moved(place.start)
+            for problem in found
+            if not _is_of_broken(problem, statement, broken)
+        )
+        plan = kept.checked.plan
+    return CheckedScript(tuple(problems), plan)
+
+
+def _checked(
+    statement: str,
+    tables: Mapping[str, Relation],
+    catalog: Catalog,
+    functions: tuple[object, ...],
+    *,
+    strict: bool,
+) -> _Kept:
+    key = (statement, strict, functions)
+    reads = dict(_read(statement, tables))
+    names = tuple(tables)
+    kept = _KEPT.get(key)
+    if kept is not None and _is_same(kept.reads, reads) and kept.names in (None, names):
+        _KEPT.move_to_end(key)
+        return kept
+    before = replace(catalog, tables=dict(tables))
+    checked = check_script(statement, before, strict=strict)
+    after = before.tables if checked.plan is None else checked.plan.catalog.tables
+    kept = _Kept(
+        reads,
+        names if checked.plan is None else None,
+        checked,
+        {n: table for n, table in after.items() if tables.get(n) is not table},
+        tuple(name for name in tables if name not in after),
+    )
+    _KEPT[key] = kept
+    while len(_KEPT) > MOST_KEPT:
+        _KEPT.popitem(last=False)
+    return kept
+
+
+def _read(
+    statement: str, tables: Mapping[str, Relation]
+) -> Iterator[tuple[str, Relation]]:
+    """The tables that its words may name, more rather than fewer."""
+    for word in _words(statement):
+        if word in tables:
+            yield word, tables[word]
+    for name in _odd_names(tuple(tables)):
+        if name in statement.lower():
+            yield name, tables[name]
+
+
+@lru_cache(MOST_KEPT)
+def _words(statement: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(statement.lower()))
+
+
+@lru_cache(MOST_KEPT)
+def _odd_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are more than a word, and are quoted where they are written."""
+    return tuple(name for name in names if _WORD.fullmatch(name) is None)
+
+
+def _is_same(one: Mapping[str, Relation], other: Mapping[str, Relation]) -> bool:
+    return one.keys() == other.keys() and all(one[n] is other[n] for n in one)
+
+
+def _created(statement: str) -> str | None:
+    found = _CREATED.match(statement)
+    return (found["quoted"] or found["name"]).lower() if found else None
+
+
+def _declared_twice(statement: str) -> CellProblem:
+    found = _CREATED.match(statement)
+    assert found is not None, "it declares a name"
+    span = Span(*found.span("quoted" if found["quoted"] else "name"))
+    return CellProblem(declared_twice(found["quoted"] or found["name"], span), span)
+
+
+def _is_of_broken(problem: CellProblem, statement: str, broken: set[str]) -> bool:
+    """Whether an error is that there is no table whose own error is told already."""
+    at = problem.error.span
+    if at is None or not isinstance(problem.error, CatalogProblem):
+        return False
+    return statement[at.start : at.end].strip('"').lower() in broken
