@@ -52,7 +52,7 @@ TARGET_EXCEPTIONS = {
     ("spark/task_slots.py", "local"),
     ("kafka/sink.py", "local"),
     ("kafka/sink.py", "arroyo"),
-    ("magics.py", "arroyo"),
+    *((name, "arroyo") for name in ("magics.py", "cell_magics.py")),
 }
 
 IMPORT_EXCEPTIONS = {
@@ -63,7 +63,7 @@ IMPORT_EXCEPTIONS = {
 
 KAFKA_USERS = {
     # What is of topics alone: the local broker, topics, peek, record, emit.
-    *("kafka_commands.py", "views/topics.py"),
+    *("kafka_commands.py", "views/topics.py", "editor/known_topics.py"),
     # A feed's messages are guessed, and declared, as a topic's records are.
     "feed_commands.py",
     *("run/emission.py", "run/topic_io.py", "run/topic_tasks.py"),
@@ -290,6 +290,11 @@ def test_no_module_knows_an_aggregate_or_a_volatile_function_by_name():
         # A unit of time, a speed; functions of Spark that aggregates are made of.
         ("plan/expressions/intervals.py", "min"),
         ("editor/completion.py", "max"),
+        # What the functions of other engines are called here.
+        *(
+            ("plan/expressions/functions.py", name)
+            for name in ("approx_distinct", "array_agg", "string_agg")
+        ),
         *(("spark/aggregates.py", name) for name in ("avg", "count", "sum")),
     }
 
