@@ -295,7 +295,7 @@ class SidePanel {
 function whyNotAsked(panel, kernel) {
   if (!panel) return 'Open a notebook to see its tables, topics, runs and jobs.';
   if (!kernel) {
-    return panel.sessionContext.isReady
+    return panel.sessionContext.kernelDisplayStatus === 'unknown'
       ? 'This notebook has no kernel: choose one to see its tables and runs.'
       : 'The kernel is starting.';
   }
