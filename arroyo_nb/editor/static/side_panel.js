@@ -98,7 +98,10 @@ async function followSetting(registry, show) {
 class CurrentNotebook {
   /** @param {any} app @param {any} tracker @param {any} actions @param {any} paths */
   constructor(app, tracker, actions, paths) {
-    Object.assign(this, { app, tracker, actions, paths });
+    this.app = app;
+    this.tracker = tracker;
+    this.actions = actions;
+    this.paths = paths;
   }
 
   /** The notebook's panel in JupyterLab; null: none is open. */
