@@ -33,10 +33,10 @@ from traitlets import Bool, Enum, Integer, Unicode
 from arroyo_nb import magic_options as flags
 from arroyo_nb import test_commands
 from arroyo_nb.catalog import ConnectorTable
+from arroyo_nb.editor.connection import EditorConnection
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.sigterm import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
-from arroyo_nb.jobs import JOBS, SPEC
 from arroyo_nb.magic_options import CellLine
 from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
@@ -118,8 +118,6 @@ class ArroyoMagics(Magics):
         self._last: dict[str, str] = {}
         self._cells: dict[str, int] = {}
         self._lines: dict[str, CellLine] = {}
-        # The specs of jobs that were made or attached here, in order.
-        self._jobs: dict[str, None] = {}
         self._stage: NotebookStage | None = None
         # Statements that were put into a cell: who runs a cell again wants no other.
         self._offered: set[str] = set()
@@ -481,7 +479,6 @@ class ArroyoMagics(Magics):
         folder = user_path(named)
         origin = self._origin(name, folder)
         made = self.session.promote(name, folder, origin=origin, **options)
-        self._jobs[str((folder / SPEC).absolute())] = None
         found = [
             Found(f.rule.severity.value, f.rule.code, f.row, f.message, f.excerpt)
             for f in made.findings
@@ -492,9 +489,7 @@ class ArroyoMagics(Magics):
     def _do_attach(self, path: str) -> None:
         from arroyo_nb.jobs.spec_file import load
 
-        spec = user_path(path)
-        name = load(spec).spec.name
-        self._jobs[str(spec.absolute())] = None
+        name = load(user_path(path)).spec.name
         line = self._lines.get(name, CellLine())
         self._showing(line, name, partial(self.session.attach, path))
 
@@ -503,9 +498,7 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.jobs import Row, jobs
         from arroyo_nb.views.notebook import publish
 
-        beside = sorted(Path(JOBS).glob(f"*/{SPEC}"))
-        found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
-        publish(jobs(Row(*status(Path(path))) for path in found))
+        publish(jobs(Row(*status(spec)) for spec in self.session.jobs.specs))
 
     def _offer(self, place: str, statement: str) -> bool:
         """Put a table of a topic, or of a feed's URL, into the next cell; False: there
@@ -617,6 +610,7 @@ class Loaded:
 
     magics: ArroyoMagics
     completes: Callable[..., Any]
+    editor: EditorConnection
     forget_close: Callable[[], None]
 
 
@@ -667,7 +661,9 @@ def load(shell: Any, session: Session | None = None) -> None:
         return
     session = session or Session(tell=_say)
     magics = ArroyoMagics(shell, session)
-    loaded = Loaded(magics, matcher(session), close_at_sigterm(magics.close))
+    editor = EditorConnection(session, lambda: magics.strict, shell.user_ns)
+    editor.open(getattr(shell, "kernel", None))
+    loaded = Loaded(magics, matcher(session), editor, close_at_sigterm(magics.close))
     _LOADED[id(shell)] = loaded
     shell.register_magics(loaded.magics)
     shell.Completer.custom_matchers.append(loaded.completes)
@@ -687,6 +683,7 @@ def unload(shell: Any) -> None:
     loaded = _LOADED.pop(id(shell), None)
     if loaded is None:
         return
+    loaded.editor.close()
     shell.Completer.custom_matchers.remove(loaded.completes)
     shell.input_transformers_cleanup.remove(_with_body)
     pages = shell.display_formatter.formatters["text/html"]

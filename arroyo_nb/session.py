@@ -21,6 +21,8 @@ from arroyo_nb.engine import Engine
 from arroyo_nb.engine.jars import Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.jobs import JOBS, SPEC
+from arroyo_nb.jobs.known_jobs import KnownJobs
 from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.run.names import safe_name, script_name
 from arroyo_nb.run.option_values import state_folder
@@ -108,6 +110,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         self._owns_engine = engine is None
         self._state_dir = None if state_dir is None else state_folder(state_dir)
         self._runs = Runs()
+        self.jobs = KnownJobs()
         # Where jobs that were attached are, by the names of their runs.
         self._attached: dict[str, Path] = {}
         # It holds the session: also the runs of one that nobody holds are ended well.
@@ -484,9 +487,10 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         """
         from arroyo_nb.jobs.transfer import promote_run
 
-        return promote_run(
+        path = user_path(folder or self.job_folder(name))
+        made = promote_run(
             self.get(name),
-            user_path(folder or self.job_folder(name)),
+            path,
             deny=deny,
             target=target,
             origin=None if name in self._attached else origin,
@@ -494,11 +498,11 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
             overwrite=overwrite,
             tests=self.carried_tests(name),
         )
+        self.jobs.add(path / SPEC)
+        return made
 
     def job_folder(self, name: str) -> Path:
         """Where the job of a run is: whence it was attached, else ``jobs/NAME``."""
-        from arroyo_nb.jobs import JOBS
-
         return self._attached.get(name, Path(JOBS) / name)
 
     def attach(self, spec: str | Path) -> Run:
@@ -525,6 +529,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
 
         path = user_path(spec)
         job, options = take_over(path)
+        self.jobs.add(path)
         for udf in job.functions:
             self.define(udf)
         run = self.run_with(

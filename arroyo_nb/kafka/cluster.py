@@ -309,6 +309,33 @@ class Cluster:
         RunProblem
             When the brokers do not answer, or refuse.
         """
+        answers = self._list_when_open(parts, spec, check, within_s)
+        return [answer.offset for answer in answers]
+
+    def newest_times(
+        self,
+        parts: Sequence[tuple[str, int]],
+        check: Callable[[], None] = do_nothing,
+    ) -> list[int | None]:
+        """The newest record's time in each partition, in milliseconds since 1970; None
+        where it has no record with a time.
+
+        Raises
+        ------
+        RunProblem
+            As of :meth:`offsets`, and when the broker is older than Kafka 3.0.
+        """
+        spec = _offset_spec().max_timestamp()
+        answers = self._list_when_open(parts, spec, check, LEADERS_S)
+        return [a.timestamp if a.timestamp >= 0 else None for a in answers]
+
+    def _list_when_open(
+        self,
+        parts: Sequence[tuple[str, int]],
+        spec: Any,
+        check: Callable[[], None],
+        within_s: float,
+    ) -> list[Any]:
         deadline = time.monotonic() + within_s
         with self._worded():
             while True:
@@ -325,7 +352,7 @@ class Cluster:
 
     def _list_offsets(
         self, parts: Sequence[tuple[str, int]], spec: Any, check: Callable[[], None]
-    ) -> list[int]:
+    ) -> list[Any]:
         if not parts:
             return []
         places = [library().TopicPartition(*part) for part in parts]
@@ -338,7 +365,7 @@ class Cluster:
             request_timeout=self._ask_s,
         )
         within_s = 2 * self._ask_s
-        return [self._awaited(futures[each], check, within_s).offset for each in places]
+        return [self._awaited(futures[each], check, within_s) for each in places]
 
     def _awaited(
         self, future: Future[Any], check: Callable[[], None], within_s: float

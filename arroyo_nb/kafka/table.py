@@ -103,7 +103,7 @@ class KafkaTable(ConnectorBase):
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
         """The certificates and keys that the clients read."""
-        for name, value in self._access(spec).configs.items():
+        for name, value in self.access(spec).configs.items():
             if name.endswith(".location"):
                 yield "client_configs", Path(value)
 
@@ -115,7 +115,7 @@ class KafkaTable(ConnectorBase):
         RunProblem
             When the client is not installed, or refuses its settings.
         """
-        access = self._access(spec)
+        access = self.access(spec)
         return KafkaStream(spec, access, cluster_of(spec, access, "read"))
 
     def topic_of(self, description: str) -> str | None:
@@ -142,11 +142,18 @@ class KafkaTable(ConnectorBase):
         """
         from arroyo_nb.kafka.sink import check_client
 
-        access = self._access(spec)
+        access = self.access(spec)
         cluster_of(spec, access, "write to").require_topic(look)
         check_client(spec, access)
 
-    def _access(self, spec: TableSpec) -> Access:
+    def access(self, spec: TableSpec) -> Access:
+        """How the clients of a table reach its brokers; its variables are resolved.
+
+        Raises
+        ------
+        RunProblem
+            When a variable of its client configs is not set.
+        """
         declared = spec.options if spec.declared is None else spec.declared
         # Pairs first, then their variables: a password may have a comma.
         pairs = parse_configs(
@@ -170,6 +177,6 @@ class KafkaTable(ConnectorBase):
         """
         from arroyo_nb.kafka.sink import topic_writer
 
-        access = self._access(spec)
+        access = self.access(spec)
         cluster = cluster_of(spec, access, "write to", ask_s=PATIENT_S)
         return topic_writer(spec, access, cluster.describe_topic(), state)

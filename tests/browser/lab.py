@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import secrets
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 CHROMIUM = "/usr/bin/chromium"
 START_S = 60.0
 QUIET = {  # no dialogs, no news, no saving that was not asked for
@@ -173,6 +175,10 @@ def start_lab(home: Path, module: str = "jupyterlab") -> Lab:
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(settings)
+    # The one of these files, not the one that is installed.
+    runpy.run_path(str(ROOT / "scripts" / "labextension.py"))["lay_out"](
+        home / "jupyter" / "labextensions" / "arroyo-nb"
+    )
     folder = home / "notebooks"
     folder.mkdir()
     with socket.socket() as free:
@@ -196,16 +202,16 @@ def start_lab(home: Path, module: str = "jupyterlab") -> Lab:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    root = Path(__file__).parents[2]
     folders = {
         "JUPYTERLAB_SETTINGS_DIR": home / "settings",
         "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+        "JUPYTER_PATH": home / "jupyter",
         "JUPYTER_CONFIG_DIR": home / "config",
         "JUPYTER_DATA_DIR": home / "data",
         "JUPYTER_RUNTIME_DIR": home / "runtime",
         "IPYTHONDIR": home / "ipython",
         "PYTHONPATH": os.pathsep.join(
-            (str(root), str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
+            (str(ROOT), str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
         ),
     }
     return os.environ | {name: str(folder) for name, folder in folders.items()}

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from arroyo_nb.engine.jars import Check
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import consumer, library
 from arroyo_nb.kafka.cluster import Cluster
 from arroyo_nb.kafka.config import Access
@@ -34,10 +35,12 @@ class Partition(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic and its partitions."""
+    """A topic and its partitions; ``newest_ms`` is the time of its newest record, since
+    1970, None where it is not known."""
 
     name: str
     partitions: tuple[Partition, ...]
+    newest_ms: int | None = None
 
     @property
     def records(self) -> int:
@@ -70,11 +73,52 @@ def topics(servers: str, *, check: Check) -> list[Topic]:
     RunProblem
         When the broker does not answer, or the client is not installed.
     """
-    subject = ErrorSubject(servers, action="list")
-    cluster = Cluster(Access(servers), subject, ask_s=READ_S)
+    return _listed(_lister(Access(servers), servers), check)
+
+
+def topics_with_times(access: Access, broker: str, *, check: Check) -> list[Topic]:
+    """All topics as of :func:`topics`, with the times of their newest records.
+
+    Parameters
+    ----------
+    access
+        How the broker is reached.
+    broker
+        What errors call it.
+    check
+        As of :func:`topics`.
+
+    Raises
+    ------
+    RunProblem
+        As of :func:`topics`.
+    """
+    cluster = _lister(access, broker)
+    found = _listed(cluster, check)
+    parts = [(topic.name, part.number) for topic in found for part in topic.partitions]
+    try:
+        times = dict(zip(parts, cluster.newest_times(parts, check), strict=True))
+    except RunProblem:
+        # An older broker does not know the question: how many there are it has told.
+        return found
+    return [topic._replace(newest_ms=_newest_time(topic, times)) for topic in found]
+
+
+def _lister(access: Access, broker: str) -> Cluster:
+    return Cluster(access, ErrorSubject(broker, action="list"), ask_s=READ_S)
+
+
+def _listed(cluster: Cluster, check: Check) -> list[Topic]:
     found = cluster.topics(check)
     ours = {name: found[name] for name in found if not name.startswith("__")}
     return _with_offsets(cluster, ours, check)
+
+
+def _newest_time(
+    topic: Topic, times: Mapping[tuple[str, int], int | None]
+) -> int | None:
+    known = (times[topic.name, part.number] for part in topic.partitions)
+    return max((at_ms for at_ms in known if at_ms is not None), default=None)
 
 
 def sample(

@@ -1,0 +1,252 @@
+"""The editor of the cells beside a kernel that is busy, restarted, dead or absent; in a
+notebook that is read only; switched off; in Notebook 7; hostile names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from editor_page import (
+    LOAD,
+    MARKS,
+    TABLE,
+    TOOLTIP,
+    ask,
+    cell,
+    edit,
+    run_cell,
+    show,
+    underlined,
+)
+from lab import Lab, Tab, start_lab, wait_for, write_notebook
+
+WRONG = "%%arroyo\nSELECT price FROM nowhere"
+PLUGIN = "arroyo-nb:editor"
+
+
+def kernel(tab: Tab, what: str) -> Any:
+    return tab.page.evaluate(
+        "async () => { const kernel = window.jupyterapp.shell.currentWidget"
+        f".sessionContext.session?.kernel; {what} }}"
+    )
+
+
+def test_a_busy_kernel_answers(lab: Lab, tab: Tab) -> None:
+    show(lab, tab, "busy.ipynb", [LOAD, "import time; time.sleep(30)", WRONG])
+    edit(tab, 2, " ")
+    assert underlined(tab) == [["nowhere", "error"]]
+    cell(tab, 1).click()
+    tab.command("notebook:run-cell")
+    tab.page.wait_for_selector(".jp-CodeCell .jp-InputPrompt:has-text('[*]')")
+    edit(tab, 2, "\b\b2 ")
+    assert underlined(tab, within_s=5) == [["nowher2", "error"]]
+    tab.page.wait_for_selector(".jp-CodeCell .jp-InputPrompt:has-text('[*]')")
+    kernel(tab, "await kernel.interrupt()")
+    assert tab.errors == []
+
+
+def test_a_page_that_is_opened_beside_a_busy_kernel_is_answered(
+    lab: Lab, tab: Tab
+) -> None:
+    show(lab, tab, "opened.ipynb", [LOAD, WRONG])
+    tab.save()
+    kernel(tab, "kernel.requestExecute({ code: 'import time; time.sleep(40)' })")
+    tab.page.reload(wait_until="domcontentloaded")
+    tab.page.wait_for_selector(".arroyo-cell", timeout=60_000)
+    edit(tab, 1, " ")
+    assert underlined(tab) == [["nowhere", "error"]]
+    kernel(tab, "await kernel.interrupt()")
+
+
+def test_a_restarted_kernel_is_silent_until_the_extension_is_loaded(
+    lab: Lab, tab: Tab
+) -> None:
+    show(lab, tab, "restarted.ipynb", [LOAD, WRONG])
+    edit(tab, 1, " ")
+    underlined(tab)
+    kernel(tab, "await kernel.restart(); await kernel.info")
+    edit(tab, 1, " ")
+    underlined(tab, 0)
+    ask(tab, LOAD)
+    edit(tab, 1, " ")
+    assert underlined(tab) == [["nowhere", "error"]]
+    ask(tab, "%unload_ext arroyo_nb")
+    ask(tab, LOAD)
+    edit(tab, 1, " x")
+    # The comm of before is gone: it is found again after one question without answer.
+    tab.page.wait_for_timeout(11_000)
+    edit(tab, 1, "\b\b")
+    assert underlined(tab) == [["nowhere", "error"]]
+    assert tab.errors == []
+
+
+@pytest.mark.parametrize("end", ["shutdown", "none"])
+def test_without_a_kernel_cells_are_highlighted_and_silent(
+    lab: Lab, tab: Tab, end: str
+) -> None:
+    show(lab, tab, f"{end}.ipynb", [LOAD, WRONG])
+    edit(tab, 1, " ")
+    underlined(tab)
+    if end == "shutdown":
+        kernel(tab, "await kernel.shutdown()")
+    else:
+        tab.page.evaluate(
+            "async () => { await window.jupyterapp.shell.currentWidget"
+            ".sessionContext.shutdown() }"
+        )
+    edit(tab, 1, " ")
+    underlined(tab, 0)
+    assert tab.page.locator(".arroyo-cell").count() == 1
+    cell(tab, 1).hover()
+    tab.page.wait_for_timeout(1000)
+    assert tab.page.locator(TOOLTIP).count() == 0
+    assert tab.errors == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_killed_kernel_is_asked_again_once_it_is_back(lab: Lab, tab: Tab) -> None:
+    show(lab, tab, "killed.ipynb", [LOAD, WRONG])
+    edit(tab, 1, " ")
+    underlined(tab)
+    kernel(tab, "kernel.requestExecute({ code: 'import os; os._exit(1)' })")
+    tab.page.wait_for_timeout(500)
+    edit(tab, 1, "  ")
+    underlined(tab, 0)
+    kernel(
+        tab,
+        "for (let i = 0; i < 600 && kernel.status !== 'idle'; i++)"
+        " await new Promise((go) => setTimeout(go, 50));",
+    )
+    if tab.page.locator(".jp-Dialog button").count():
+        tab.page.locator(".jp-Dialog button").last.click()
+    ask(tab, LOAD)
+    edit(tab, 1, " ")
+    assert underlined(tab) == [["nowhere", "error"]]
+
+
+def test_a_read_only_notebook_is_highlighted_and_stays(lab: Lab, tab: Tab) -> None:
+    text = "%%arroyo\nSELECT prise FROM orders"
+    show(lab, tab, "read.ipynb", [LOAD, TABLE, text], run=2)
+    tab.page.evaluate(
+        "() => { for (const cell of window.jupyterapp.shell.currentWidget.content"
+        ".widgets) cell.readOnly = true; }"
+    )
+    cell(tab, 2).click()
+    assert underlined(tab) == [["prise", "error"]]
+    tab.page.locator(MARKS).hover()
+    tab.page.wait_for_selector(f"{TOOLTIP} .arroyo-message")
+    assert tab.page.locator(".arroyo-fix").count() == 0
+    assert not tab.page.evaluate(
+        "() => window.jupyterapp.commands.isEnabled('arroyo-nb:format')"
+    )
+    tab.command("arroyo-nb:quick-fix")
+    tab.command("arroyo-nb:format")
+    tab.page.wait_for_timeout(500)
+    assert cell(tab, 2).inner_text().split() == text.split()
+
+
+def test_the_setting_switches_it_off_and_on(lab: Lab, tab: Tab) -> None:
+    show(lab, tab, "setting.ipynb", [LOAD, WRONG])
+    edit(tab, 1, " ")
+    underlined(tab)
+    try:
+        switch(tab, False)
+        tab.page.wait_for_selector(".arroyo-cell", state="detached")
+        assert cell(tab, 1).get_attribute("data-language") == "python"
+        assert tab.page.locator(MARKS).count() == 0
+        edit(tab, 1, " ")
+        tab.page.wait_for_timeout(800)
+        assert tab.page.locator(MARKS).count() == 0
+    finally:
+        switch(tab, True)
+    tab.page.wait_for_selector(".arroyo-cell")
+    assert underlined(tab) == [["nowhere", "error"]]
+    assert tab.errors == []
+
+
+def switch(tab: Tab, on: bool) -> None:
+    """Change the setting as its page does."""
+    tab.page.evaluate(
+        """async ([plugin, on]) => {
+          const server = window.jupyterapp.serviceManager.settings;
+          await window.jupyterapp.commands.execute('settingeditor:open', {
+            query: 'Arroyo SQL' });
+          const box = () => document
+            .querySelector(".jp-SettingsPanel input[type=checkbox]");
+          for (let i = 0; i < 200 && !box(); i++)
+            await new Promise((go) => setTimeout(go, 50));
+          if (box().checked !== on) box().click();
+          for (let i = 0; i < 200; i++) {
+            const { raw } = await server.fetch(plugin);
+            if (on ? !raw.includes('false') : raw.includes('false')) break;
+            await new Promise((go) => setTimeout(go, 50));
+          }
+          window.jupyterapp.shell.currentWidget.close();
+        }""",
+        [PLUGIN, on],
+    )
+
+
+HOSTILE = "<img src=x onerror=window.harmed=1>"
+
+
+def test_hostile_names_are_text(lab: Lab, tab: Tab) -> None:
+    table = TABLE.replace("price DOUBLE", f'"{HOSTILE}" DOUBLE')
+    query = f'%%arroyo\nSELECT "{HOSTILE}", "{HOSTILE}2"\nFROM orders'
+    show(lab, tab, "hostile-editor.ipynb", [LOAD, table, query], run=2)
+    edit(tab, 2, " ")
+    underlined(tab)
+    tab.page.locator(MARKS).first.hover()
+    tab.page.wait_for_selector(f"{TOOLTIP}:has-text('onerror')")
+    tab.command("arroyo-nb:list-problems")
+    tab.page.wait_for_selector(".arroyo-list:has-text('onerror')")
+    tab.command("arroyo-nb:format")
+    tab.page.mouse.move(5, 5)
+    place = cell(tab, 2).locator(".cm-line").nth(1)
+    place.hover(position={"x": 80, "y": 5})
+    tab.page.wait_for_timeout(1500)
+    assert tab.page.evaluate("() => window.harmed") is None
+    assert tab.page.locator("img[src=x]").count() == 0
+
+
+def test_notebook_7_has_the_same_editor(
+    tmp_path_factory: pytest.TempPathFactory, tab: Tab
+) -> None:
+    pytest.importorskip("notebook.app", reason="needs Notebook 7: pip install notebook")
+    server = start_lab(tmp_path_factory.mktemp("editor7"), "notebook")
+    try:
+        wait_for(server)
+        write_notebook(server.folder / "alone.ipynb", ["1"])
+        tab.open(server, "alone.ipynb")
+        tab.page.wait_for_timeout(1000)
+        alone = set(tab.errors)
+        show(server, tab, "seven.ipynb", [LOAD, TABLE, "%%arroyo"], run=2)
+        edit(tab, 2, "\nSELECT prise FROM orders")
+        assert underlined(tab) == [["prise", "error"]]
+        tab.page.locator(MARKS).hover()
+        tab.page.wait_for_selector(f"{TOOLTIP} .arroyo-message")
+        tab.page.keyboard.press("F8")
+        tab.page.keyboard.press("Control+.")
+        underlined(tab, 0)
+        tab.shot("editor-notebook7")
+        run_cell(tab)
+        assert set(tab.errors) <= alone
+        server.end_kernels()
+    finally:
+        server.process.terminate()
+        server.process.wait(timeout=20)
+
+
+def test_markdown_and_raw_cells_are_left_alone(lab: Lab, tab: Tab) -> None:
+    write_notebook(lab.folder / "kinds.ipynb", [LOAD, "%%arroyo\nSELECT 1"])
+    path = lab.folder / "kinds.ipynb"
+    made = json.loads(path.read_text())
+    made["cells"][1]["cell_type"] = "raw"
+    for key in ("execution_count", "outputs"):
+        del made["cells"][1][key]
+    path.write_text(json.dumps(made))
+    tab.open(lab, "kinds.ipynb")
+    tab.page.wait_for_timeout(500)
+    assert tab.page.locator(".arroyo-cell").count() == 0
+    assert tab.errors == []
