@@ -75,8 +75,8 @@ def test_each_magic_has_its_checks(shell: Any) -> None:
     assert "<cell>:3:12: error: 'x' is not a value of 'n'" in run(
         shell, "%arroyo check"
     )
-    run(shell, "%%arroyo_udf\n@udf\ndef f(x: int) -> int:\n    return x")
-    assert "error:" in run(shell, "%arroyo check")
+    run(shell, "%%arroyo_udf\n@udf\ndef f(x) -> int:\n    return x")
+    assert ": error: Could not get name of type" in run(shell, "%arroyo check")
 
 
 def test_a_variable_that_was_assigned_later_counts(shell: Any) -> None:

@@ -100,7 +100,7 @@ def test_options_of_the_first_line_have_their_places(line: str, place: str) -> N
 def test_parameters_keep_the_places_of_what_was_typed() -> None:
     text = "%%arroyo\nSELECT :n, nme, :missing FROM trips WHERE fare > :n AND x = 1"
     assert underlined(text, n=123456789) == ["nme", ":missing", "x"]
-    text = "%%arroyo\nSELECT id FROM trips WHERE fare = :word AND done"
+    text = "%%arroyo\nSELECT CAST(:word AS INT) AS n, done FROM trips"
     # The literal is longer than the parameter; it is wrong where the parameter stands.
     assert underlined(text, word="a long text of the notebook") == [":word", "done"]
 

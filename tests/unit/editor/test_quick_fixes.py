@@ -196,10 +196,8 @@ def test_windows_of_other_dialects_are_rewritten(body: str, after: str) -> None:
 
 def test_a_window_that_groups_nothing_is_left_alone() -> None:
     """Flink's gives each row its window; here a window is a key of GROUP BY."""
-    text = (
-        "%%arroyo\nSELECT * FROM TABLE(TUMBLE(TABLE trips, DESCRIPTOR(at), INTERVAL '1' "
-        "HOUR))"
-    )
+    window = "TABLE(TUMBLE(TABLE trips, DESCRIPTOR(at), INTERVAL '1' HOUR))"
+    text = f"%%arroyo\nSELECT * FROM {window}"
     assert [f for d in told(text) for f in d.fixes] == []
 
 
