@@ -7,6 +7,7 @@ nobody asks for is not planned.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -24,6 +25,9 @@ from arroyo_nb.plan.queries.select import Relations, plan_query
 from arroyo_nb.source import ScriptText
 from arroyo_nb.sql.parse import deep_stack, parse_all
 from arroyo_nb.sql.statements import CreateTable, CreateView, Query, Statement
+
+MOST_KEPT = 1000
+"""So many declarations are kept between questions."""
 
 _BEFORE_NAME = {"OR", "REPLACE", "TEMPORARY", "TEMP", "IF", "NOT", "EXISTS"}
 
@@ -48,6 +52,56 @@ def declared_name(statement: Sequence[EditorToken]) -> str:
         elif token.word not in _BEFORE_NAME:
             return ""
     return ""
+
+
+def _declared(text: str, catalog: Catalog) -> Relation | None:
+    """What a statement declares; None: nothing yet, or nothing at all."""
+    try:
+        (statement,) = parse_all(ScriptText(text)).statements
+    # Nothing or more than one is no statement of ours either.
+    except (ArroyoError, ValueError):
+        return None
+    if not isinstance(statement, CreateTable | CreateView):
+        return None
+    # The rules of streaming don't change its columns.
+    script = Script(catalog, lambda _: (), text)
+    script.read(statement)
+    return None if script.problems else script.catalog.get(statement.name)
+
+
+class _Declared:
+    """What statements declare, kept from question to question: while one statement is
+    typed the others stay as they are."""
+
+    def __init__(self) -> None:
+        # The catalog is kept, so that no other object gets the identity of one in it.
+        self._kept: OrderedDict[object, tuple[Catalog, Relation | None]] = OrderedDict()
+
+    def get(self, text: str, names: Sequence[str], catalog: Catalog) -> Relation | None:
+        """What a statement declares.
+
+        Parameters
+        ----------
+        text
+            The statement.
+        names
+            All names in it, in lower case.
+        catalog
+            What they mean.
+        """
+        tables, functions = catalog.tables, catalog.functions
+        means = tuple((id(tables.get(n)), id(functions.get(n))) for n in names)
+        key = (text, means)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        else:
+            self._kept[key] = catalog, _declared(text, catalog)
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[key][1]
+
+
+_DECLARED = _Declared()
 
 
 class CellTables:
@@ -143,18 +197,10 @@ class CellTables:
         # A view that reads itself finds no such table.
         self._made[place] = None
         tokens = self._statements[place]
-        try:
-            statement = self._parsed(tokens[0].start, tokens[-1].end)
-        except ArroyoError:
-            return None
-        if isinstance(statement, CreateTable | CreateView):
-            catalog = self.catalog(tokens, place)
-            source = self.bound_text(tokens[0].start, tokens[-1].end)
-            # The rules of streaming don't change its columns.
-            script = Script(catalog, lambda _: (), source)
-            script.read(statement)
-            if not script.problems:
-                self._made[place] = script.catalog.get(statement.name)
+        text = self.bound_text(tokens[0].start, tokens[-1].end)
+        catalog = self.catalog(tokens, place)
+        names = sorted({token.name.lower() for token in tokens if token.name})
+        self._made[place] = _DECLARED.get(text, names, catalog)
         return self._made[place]
 
     def _parsed(self, start: int, end: int) -> Statement | None:

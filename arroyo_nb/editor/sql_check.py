@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from arroyo_nb.catalog import Catalog, Relation
+from arroyo_nb.catalog import Catalog, MemoryTable, Relation
 from arroyo_nb.editor.problems import CellProblem, visible
 from arroyo_nb.editor.script_check import CheckedScript, check_script
 from arroyo_nb.editor.statements import statements
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem
 from arroyo_nb.notebook_variables import BoundScript, bound_script
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.build import declared_twice
@@ -113,6 +113,7 @@ _CREATED = re.compile(
     r"(?:IF\s+NOT\s+EXISTS\s+)?(?:\"(?P<quoted>[^\"]+)\"|(?P<name>\w+))",
     re.IGNORECASE,
 )
+_INSERTED = re.compile(r"INSERT\s+INTO\s+\"?(?P<name>\w+)", re.IGNORECASE)
 
 
 def _check_each(
@@ -126,12 +127,24 @@ def _check_each(
     )
     declared: set[str] = set()
     broken: set[str] = set()
+    unfilled: set[str] = set()
     problems: list[CellProblem] = []
     plan: Plan | None = None
     for place in places:
         statement = text[place.start : place.end]
         kept = _checked(statement, tables, catalog, functions, strict=strict)
-        found = list(kept.checked.problems)
+        found = [
+            problem.moved(place.start)
+            for problem in kept.checked.problems
+            # What is wrong with a table is told where it is declared.
+            if not _is_at(problem, statement, broken, CatalogProblem)
+            and not _is_at(problem, statement, unfilled, PlanProblem)
+        ]
+        if kept.checked.plan is None and (filled := _INSERTED.match(statement)):
+            target = tables.get(filled["name"].lower())
+            if isinstance(target, MemoryTable) and target.plan is None:
+                # What reads it is not told that nothing was inserted.
+                unfilled.add(target.name.lower())
         if (name := _created(statement)) is not None:
             if name in declared:
                 problems.append(_declared_twice(statement).moved(place.start))
@@ -145,11 +158,7 @@ def _check_each(
             tables.pop(dropped, None)
             declared.discard(dropped)
         tables.update(kept.declares)
-        problems += (
-            problem.moved(place.start)
-            for problem in found
-            if not _is_of_broken(problem, statement, broken)
-        )
+        problems += found
         plan = kept.checked.plan
     return CheckedScript(tuple(problems), plan)
 
@@ -224,9 +233,11 @@ def _declared_twice(statement: str) -> CellProblem:
     return CellProblem(declared_twice(found["quoted"] or found["name"], span), span)
 
 
-def _is_of_broken(problem: CellProblem, statement: str, broken: set[str]) -> bool:
-    """Whether an error is that there is no table whose own error is told already."""
+def _is_at(
+    problem: CellProblem, statement: str, names: set[str], kind: type[ArroyoError]
+) -> bool:
+    """Whether an error of that kind is about a name whose own error is told already."""
     at = problem.error.span
-    if at is None or not isinstance(problem.error, CatalogProblem):
+    if at is None or not isinstance(problem.error, kind):
         return False
-    return statement[at.start : at.end].strip('"').lower() in broken
+    return statement[at.start : at.end].strip('"').lower() in names

@@ -94,7 +94,7 @@ def test_words_have_the_colours_of_the_theme(lab: Lab, tab: Tab, theme: str) -> 
     )
     tab.page.wait_for_timeout(500)
     edit(tab, 1, ", nothing")
-    underlined(tab)
+    underlined(tab, 2)
     tab.page.locator(MARKS).first.hover()
     tab.page.wait_for_selector(TOOLTIP)
     tab.command("arroyo-nb:list-problems")

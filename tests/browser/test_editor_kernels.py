@@ -172,7 +172,8 @@ def switch(tab: Tab, on: bool) -> None:
           const server = window.jupyterapp.serviceManager.settings;
           await window.jupyterapp.commands.execute('settingeditor:open', {
             query: 'Arroyo SQL' });
-          const box = () => document.querySelector('.jp-SettingsPanel input[type=checkbox]');
+          const box = () => document
+            .querySelector(".jp-SettingsPanel input[type=checkbox]");
           for (let i = 0; i < 200 && !box(); i++)
             await new Promise((go) => setTimeout(go, 50));
           if (box().checked !== on) box().click();

@@ -409,14 +409,16 @@ def test_a_question_is_quick_at_200_statements() -> None:
     ]
     text = "%%arroyo\n" + ";\n".join([*statements, "SELECT tumble("])
     text = text.replace("SELECT name, fare +", "SELECT name, fare, fare +")
-    cell = read_cell(text)
-    assert cell is not None
     places = [at for at in range(len(text)) if text.startswith("fare > ", at)]
     took_s = []
-    for at in places:
-        begun = time.perf_counter()
-        found = hover(cell, at + 2, EditorContext(known_tables()))
-        took_s.append(time.perf_counter() - begun)
+    for number, at in enumerate(places):
+        # Each is another text, as each key makes one.
+        typed = read_cell(f"{text} {number}")
+        assert typed is not None
+        # Of this process: other tests run beside it.
+        begun = time.process_time()
+        found = hover(typed, at + 2, EditorContext(known_tables()))
+        took_s.append(time.process_time() - begun)
         assert found is not None
         assert found.title == "fare DOUBLE"
     assert sorted(took_s)[int(len(took_s) * 0.95)] <= 0.030
