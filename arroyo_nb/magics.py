@@ -613,6 +613,7 @@ class Loaded:
     magics: ArroyoMagics
     completes: Callable[..., Any]
     forget_close: Callable[[], None]
+    forget_cells: Callable[[], None]
 
 
 _LOADED: dict[int, Loaded] = {}
@@ -657,12 +658,14 @@ def load(shell: Any, session: Session | None = None) -> None:
         What the cells work on; None: a new one.
     """
     from arroyo_nb.editor import matcher
+    from arroyo_nb.editor.kernel_requests import answer_for_cells
 
     if id(shell) in _LOADED:
         return
     session = session or Session(tell=_say)
     magics = ArroyoMagics(shell, session)
-    loaded = Loaded(magics, matcher(session), close_at_sigterm(magics.close))
+    closes, answers = close_at_sigterm(magics.close), answer_for_cells(shell, session)
+    loaded = Loaded(magics, matcher(session), closes, answers)
     _LOADED[id(shell)] = loaded
     shell.register_magics(loaded.magics)
     shell.Completer.custom_matchers.append(loaded.completes)
@@ -683,6 +686,7 @@ def unload(shell: Any) -> None:
     if loaded is None:
         return
     shell.Completer.custom_matchers.remove(loaded.completes)
+    loaded.forget_cells()
     shell.input_transformers_cleanup.remove(_with_body)
     pages = shell.display_formatter.formatters["text/html"]
     # Another extension may have registered its own since, which stays.
