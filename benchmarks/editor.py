@@ -74,8 +74,9 @@ def time_answers(report: Report) -> None:
         for kind in ("check", "hover", "signature"):
             took = []
             for turn in range(WARM_UP + ASKED):
-                # Each time another text, as when somebody types.
-                text = f"%%arroyo\n{views}\n-- {turn}"
+                # Each time another text: somebody types in the middle of the cell.
+                old = f"price > {STATEMENTS // 2};"
+                text = f"%%arroyo\n{views}".replace(old, f"price > {turn} + 1;")
                 at = text.index("'a'", len(text) // 2)
                 question = {"ask": kind, "text": text, "at": at}
                 begun = time.perf_counter()
