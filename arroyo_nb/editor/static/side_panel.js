@@ -266,7 +266,7 @@ class SidePanel {
     setText(this.messageText, text);
     this.load.hidden = !canLoad;
     this.message.hidden = !text;
-    this.tree.node.hidden = true;
+    if (!this.tree.node.hidden) this.tree.node.hidden = true;
     this.shownKernel = null;
   }
 
