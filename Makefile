@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
+PAGE := arroyo_nb/editor/static
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # The tests of the browser run the first one, cell by cell.
 TESTED := $(filter-out notebooks/00_%,$(NOTEBOOKS))
@@ -28,7 +29,7 @@ demo: $(VENV)/.user archive
 
 # Opens copies, to be changed at will: the notebooks of the repository stay as they are.
 # In a container one is root, and Jupyter wants to be told that this is meant.
-lab: $(VENV)/.user $(COPIES)
+lab: $(VENV)/.page $(COPIES)
 	$(BIN)/jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
 		build/notebooks/00_quickstart.ipynb
 
@@ -97,6 +98,11 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
 	@$(SETUP) browser,job,redis,kafka,feeds,protobuf,dev,docs
 	@touch $@ $(VENV)/.user
+
+# An editable install copies the modules of the page: after a change once more.
+$(VENV)/.page: $(VENV)/.user scripts/labextension.py $(wildcard $(PAGE)/*.js $(PAGE)/*/*.json)
+	@$(BIN)/python scripts/labextension.py $(VENV)/share/jupyter/labextensions/arroyo-nb
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -73,6 +74,8 @@ def visible(span: Span | None, text: str) -> Span:
     Span(start=7, end=12)
     >>> visible(Span(7, 10), "SELECT f(1) FROM t")
     Span(start=7, end=11)
+    >>> visible(Span(15, 24), "a JOIN (SELECT b FROM c) ON d")
+    Span(start=7, end=24)
     >>> visible(Span(6, 6), "SELECT")
     Span(start=5, end=6)
     """
@@ -88,12 +91,47 @@ def visible(span: Span | None, text: str) -> Span:
         while start and text[start : start + 1].isspace():
             start -= 1
         return Span(start, min(start + 1, len(text)))
-    # A span of a syntax tree ends with its last name: closing brackets have none.
-    opened = text.count("(", start, end) - text.count(")", start, end)
-    while opened > 0:
+    return _whole(start, end, text)
+
+
+_SELECT = re.compile(r"\bSELECT\s+(?:DISTINCT\s+)?\Z", re.IGNORECASE)
+_FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
+
+
+def _whole(start: int, end: int, text: str) -> Span:
+    """The place of a part of a syntax tree, with the brackets and the SELECT around it,
+    for which a tree has no place."""
+    depth = low = 0
+    for at in range(start, end):
+        depth += (text[at] == "(") - (text[at] == ")")
+        low = min(low, depth)
+    for _ in range(-low):
+        opening = _opening(text, start)
+        if opening is None:
+            break
+        start = opening
+    for _ in range(depth - low):
         rest = text[end:].lstrip()
         if not rest.startswith(")"):
             break
         end = len(text) - len(rest) + 1
-        opened -= 1
+    found = _SELECT.search(text, 0, start)
+    froms = _FROM.finditer(text, start, end)
+    if found and any(_is_outside(text, start, f.start()) for f in froms):
+        start = found.start()
     return Span(start, end)
+
+
+def _is_outside(text: str, start: int, at: int) -> bool:
+    """Whether no bracket is open at a place."""
+    return text.count("(", start, at) == text.count(")", start, at)
+
+
+def _opening(text: str, before: int) -> int | None:
+    """The bracket that is open at a place."""
+    depth = 0
+    for at in range(before - 1, -1, -1):
+        depth += (text[at] == ")") - (text[at] == "(")
+        if depth < 0:
+            return at
+    return None

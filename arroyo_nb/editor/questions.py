@@ -77,7 +77,7 @@ class Question:
 
 def _check(question: Question) -> Json:
     from arroyo_nb.editor.diagnostics import diagnose
-    from arroyo_nb.editor.result_schema import result_schema  # type: ignore[import-untyped]
+    from arroyo_nb.editor.result_schema import result_schema
 
     if question.cell is None:
         return {"marks": [], "result": []}
@@ -109,7 +109,7 @@ def _signature(question: Question) -> Json:
 
 
 def _format(question: Question) -> Json:
-    from arroyo_nb.editor.format_sql import format_cell  # type: ignore[import-untyped]
+    from arroyo_nb.editor.format_sql import format_cell
 
     if question.cell is None:
         return None

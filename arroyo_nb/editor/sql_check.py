@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from arroyo_nb.catalog import Catalog, Relation
+from arroyo_nb.catalog import Catalog, MemoryTable, Relation
 from arroyo_nb.editor.problems import CellProblem, visible
 from arroyo_nb.editor.script_check import CheckedScript, check_script
 from arroyo_nb.editor.statements import statements
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem
 from arroyo_nb.notebook_variables import BoundScript, bound_script
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.build import declared_twice
@@ -63,15 +63,41 @@ def check_sql(
     places = list(statements(bound.text))
     if not places:
         return CheckedCell(tuple(wrong), None, bound)
-    if len(places) <= WHOLE:
-        checked = check_script(bound.text, catalog, strict=strict)
-    else:
-        checked = _check_each(bound.text, places, catalog, strict=strict)
+    checked = _checked_once(bound.text, places, catalog, strict=strict)
     found = [_typed(problem, bound, text) for problem in checked.problems]
     # What stands for a parameter without a value is wrong for that reason alone.
     found = [p for p in found if not any(_overlap(p.span, w.span) for w in wrong)]
     problems = sorted((*wrong, *found), key=lambda problem: problem.span)
     return CheckedCell(tuple(problems), checked.plan, bound)
+
+
+_LAST: list[tuple[str, bool, Catalog, CheckedScript]] = []
+"""The script that was checked last: a page asks for its problems and its result."""
+
+
+def _checked_once(
+    text: str, places: Sequence[Span], catalog: Catalog, *, strict: bool
+) -> CheckedScript:
+    for last_text, last_strict, last, checked in _LAST:
+        is_same = last.tables is catalog.tables and _versions(last) == _versions(
+            catalog
+        )
+        if is_same and (last_text, last_strict) == (text, strict):
+            return checked
+    if len(places) <= WHOLE:
+        checked = check_script(text, catalog, strict=strict)
+    else:
+        checked = _check_each(text, places, catalog, strict=strict)
+    _LAST[:] = [(text, strict, catalog, checked)]
+    return checked
+
+
+def _versions(catalog: Catalog) -> tuple[object, ...]:
+    """Which functions there are: an edited one is another one."""
+    return tuple(
+        (name, row.udf.version if row.udf else id(row))
+        for name, row in catalog.functions.items()
+    )
 
 
 def _typed(problem: CellProblem, bound: BoundScript, text: str) -> CellProblem:
@@ -113,25 +139,34 @@ _CREATED = re.compile(
     r"(?:IF\s+NOT\s+EXISTS\s+)?(?:\"(?P<quoted>[^\"]+)\"|(?P<name>\w+))",
     re.IGNORECASE,
 )
+_INSERTED = re.compile(r"INSERT\s+INTO\s+\"?(?P<name>\w+)", re.IGNORECASE)
 
 
 def _check_each(
     text: str, places: Sequence[Span], catalog: Catalog, *, strict: bool
 ) -> CheckedScript:
     tables = dict(catalog.tables)
-    # Definitions are compared by their versions: an edited function is another one.
-    functions = tuple(
-        (name, row.udf.version if row.udf else id(row))
-        for name, row in catalog.functions.items()
-    )
+    functions = _versions(catalog)
     declared: set[str] = set()
     broken: set[str] = set()
+    unfilled: set[str] = set()
     problems: list[CellProblem] = []
     plan: Plan | None = None
     for place in places:
         statement = text[place.start : place.end]
         kept = _checked(statement, tables, catalog, functions, strict=strict)
-        found = list(kept.checked.problems)
+        found = [
+            problem.moved(place.start)
+            for problem in kept.checked.problems
+            # What is wrong with a table is told where it is declared.
+            if not _is_at(problem, statement, broken, CatalogProblem)
+            and not _is_at(problem, statement, unfilled, PlanProblem)
+        ]
+        if kept.checked.plan is None and (filled := _INSERTED.match(statement)):
+            target = tables.get(filled["name"].lower())
+            if isinstance(target, MemoryTable) and target.plan is None:
+                # What reads it is not told that nothing was inserted.
+                unfilled.add(target.name.lower())
         if (name := _created(statement)) is not None:
             if name in declared:
                 problems.append(_declared_twice(statement).moved(place.start))
@@ -145,11 +180,7 @@ def _check_each(
             tables.pop(dropped, None)
             declared.discard(dropped)
         tables.update(kept.declares)
-        problems += (
-            problem.moved(place.start)
-            for problem in found
-            if not _is_of_broken(problem, statement, broken)
-        )
+        problems += found
         plan = kept.checked.plan
     return CheckedScript(tuple(problems), plan)
 
@@ -224,9 +255,11 @@ def _declared_twice(statement: str) -> CellProblem:
     return CellProblem(declared_twice(found["quoted"] or found["name"], span), span)
 
 
-def _is_of_broken(problem: CellProblem, statement: str, broken: set[str]) -> bool:
-    """Whether an error is that there is no table whose own error is told already."""
+def _is_at(
+    problem: CellProblem, statement: str, names: set[str], kind: type[ArroyoError]
+) -> bool:
+    """Whether an error of that kind is about a name whose own error is told already."""
     at = problem.error.span
-    if at is None or not isinstance(problem.error, CatalogProblem):
+    if at is None or not isinstance(problem.error, kind):
         return False
-    return statement[at.start : at.end].strip('"').lower() in broken
+    return statement[at.start : at.end].strip('"').lower() in names

@@ -44,6 +44,10 @@ def _is_event_time(node: Node, column: str) -> bool:
             return table.watermark.column == column
         case Project(input=below, items=items):
             made = next((i.expression for i in items if i.name == column), None)
+            # A generated column may be the time that the watermark follows.
+            followed = below.event_time if isinstance(below, Watermark) else None
+            if followed is not None and made == followed:
+                return True
             return isinstance(made, exp.Column) and _is_event_time(below, made.name)
         case Union(branches=branches):
             # Branches agree by position, and have the names of the first.

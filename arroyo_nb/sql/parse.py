@@ -288,7 +288,7 @@ def _check_start(tokens: list[Token]) -> None:
 
 
 def _check_quotes(tokens: list[Token]) -> None:
-    for token in tokens:
+    for place, token in enumerate(tokens):
         if token.token_type is TokenType.VAR and _CURLY.search(token.text):
             raise SyntaxProblem(
                 f"syntax error at '{token.text}': curly quotes do not quote",
@@ -296,9 +296,10 @@ def _check_quotes(tokens: list[Token]) -> None:
                 hint="write straight ones: 'text', \"name\"",
             )
         if token.token_type in (TokenType.UNKNOWN, TokenType.VAR) and "`" in token.text:
+            closing = (t for t in tokens[place + 1 :] if "`" in t.text)
             raise SyntaxProblem(
                 "syntax error at '`': backticks do not quote a name",
-                span=Span.of_token(token.start, token.end),
+                span=Span.of_token(token.start, next(closing, token).end),
                 hint='write it in double quotes, as in "name"',
                 repairs=_without_backticks(tokens),
             )

@@ -22,7 +22,8 @@ UNDERLINED = """() => {
   const found = new Map();
   for (const span of view.dom.querySelectorAll('.arroyo-mark')) {
     const from = view.posAtDOM(span);
-    found.set(from, [span.textContent, span.className.match(/arroyo-(error|warning|hint)/)[1]]);
+    const severity = span.className.match(/arroyo-(error|warning|hint)/)[1];
+    found.set(from, [span.textContent, severity]);
   }
   return [...found.entries()].sort((a, b) => a[0] - b[0]).map(([_, what]) => what);
 }"""
@@ -80,7 +81,7 @@ def text(tab: Tab) -> str:
 
 
 def underlined(tab: Tab, count: int = 1, within_s: float = 15) -> list[list[str]]:
-    """What is underlined in the active cell, and how severe it is, once it is so many."""
+    """What is underlined in the active cell and how severe, once it is so many."""
     for _ in range(int(within_s * 20)):
         found: list[list[str]] = tab.page.evaluate(UNDERLINED)
         if len(found) == count:

@@ -94,7 +94,7 @@ def test_words_have_the_colours_of_the_theme(lab: Lab, tab: Tab, theme: str) -> 
     )
     tab.page.wait_for_timeout(500)
     edit(tab, 1, ", nothing")
-    underlined(tab)
+    underlined(tab, 2)
     tab.page.locator(MARKS).first.hover()
     tab.page.wait_for_selector(TOOLTIP)
     tab.command("arroyo-nb:list-problems")
@@ -250,4 +250,41 @@ def test_two_notebooks_have_two_kernels(lab: Lab, tab: Tab) -> None:
     tab.page.keyboard.press("Control+End")
     tab.page.keyboard.type(" ")
     assert underlined(tab) == [["orders", "error"]]
+    assert tab.errors == []
+
+
+def test_the_call_around_the_cursor_is_explained(lab: Lab, tab: Tab) -> None:
+    show(lab, tab, "call.ipynb", [LOAD, TABLE, "%%arroyo\nSELECT 1"], run=2)
+    edit(tab, 2, ", upper('a'")
+    tab.page.wait_for_selector(".arroyo-explanation:has-text('upper')")
+    tab.shot("editor-call")
+    tab.page.keyboard.press("End")
+    tab.page.keyboard.type("), 2")
+    tab.page.wait_for_selector(".arroyo-explanation", state="detached")
+    assert tab.errors == []
+
+
+def test_a_cell_is_formatted_in_one_step(lab: Lab, tab: Tab) -> None:
+    before = "%%arroyo\nselect price ,id from orders -- all of them"
+    show(lab, tab, "format.ipynb", [LOAD, TABLE, before, "%%arroyo\nSELECT ("], run=2)
+    edit(tab, 2)
+    tab.command("arroyo-nb:format")
+    tab.page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.content.activeCell.model"
+        ".sharedModel.getSource().includes('SELECT')"
+    )
+    after = text(tab)
+    assert "-- all of them" in after
+    tab.page.keyboard.press("Control+z")
+    assert text(tab) == before
+    tab.page.keyboard.press("Control+Shift+z")
+    assert text(tab) == after
+    # What has no end cannot be formatted: it stays, and a notification says why.
+    edit(tab, 3)
+    tab.command("arroyo-nb:format")
+    tab.page.wait_for_function(
+        "() => document.querySelector('.Toastify__toast, .jp-Notification-Toast')"
+        " || /[1-9]/.test(document.querySelector('.jp-Notification-Status')?.innerText)"
+    )
+    assert text(tab) == "%%arroyo\nSELECT ("
     assert tab.errors == []

@@ -39,24 +39,28 @@ def test_a_busy_kernel_answers(lab: Lab, tab: Tab) -> None:
     cell(tab, 1).click()
     tab.command("notebook:run-cell")
     tab.page.wait_for_selector(".jp-CodeCell .jp-InputPrompt:has-text('[*]')")
-    edit(tab, 2, "\b\b2 ")
-    assert underlined(tab, within_s=5) == [["nowher2", "error"]]
+    edit(tab, 2, ", elsewhere")
+    names = [name for name, _ in underlined(tab, 2, within_s=20)]
+    assert names == ["nowhere", "elsewhere"]
     tab.page.wait_for_selector(".jp-CodeCell .jp-InputPrompt:has-text('[*]')")
     kernel(tab, "await kernel.interrupt()")
     assert tab.errors == []
 
 
-def test_a_page_that_is_opened_beside_a_busy_kernel_is_answered(
+def test_a_page_that_is_opened_beside_a_busy_kernel_waits_for_it(
     lab: Lab, tab: Tab
 ) -> None:
     show(lab, tab, "opened.ipynb", [LOAD, WRONG])
     tab.save()
-    kernel(tab, "kernel.requestExecute({ code: 'import time; time.sleep(40)' })")
+    kernel(tab, "kernel.requestExecute({ code: 'import time; time.sleep(300)' })")
     tab.page.reload(wait_until="domcontentloaded")
     tab.page.wait_for_selector(".arroyo-cell", timeout=60_000)
     edit(tab, 1, " ")
-    assert underlined(tab) == [["nowhere", "error"]]
     kernel(tab, "await kernel.interrupt()")
+    kernel(tab, "await kernel.info")
+    edit(tab, 1, " ")
+    assert underlined(tab) == [["nowhere", "error"]]
+    assert tab.errors == []
 
 
 def test_a_restarted_kernel_is_silent_until_the_extension_is_loaded(
@@ -73,11 +77,11 @@ def test_a_restarted_kernel_is_silent_until_the_extension_is_loaded(
     assert underlined(tab) == [["nowhere", "error"]]
     ask(tab, "%unload_ext arroyo_nb")
     ask(tab, LOAD)
-    edit(tab, 1, " x")
     # The comm of before is gone: it is found again after one question without answer.
+    edit(tab, 1, ", elsewhere")
     tab.page.wait_for_timeout(11_000)
-    edit(tab, 1, "\b\b")
-    assert underlined(tab) == [["nowhere", "error"]]
+    edit(tab, 1, " ")
+    underlined(tab, 2)
     assert tab.errors == []
 
 
@@ -172,7 +176,8 @@ def switch(tab: Tab, on: bool) -> None:
           const server = window.jupyterapp.serviceManager.settings;
           await window.jupyterapp.commands.execute('settingeditor:open', {
             query: 'Arroyo SQL' });
-          const box = () => document.querySelector('.jp-SettingsPanel input[type=checkbox]');
+          const box = () => document
+            .querySelector(".jp-SettingsPanel input[type=checkbox]");
           for (let i = 0; i < 200 && !box(); i++)
             await new Promise((go) => setTimeout(go, 50));
           if (box().checked !== on) box().click();

@@ -8,7 +8,7 @@ const SUBSHELL_MS = 2_000;
 
 /**
  * @typedef {{status: string, connectionStatus: string, isDisposed: boolean, clientId: string,
- *   username: string, supportsSubshells: boolean, sendControlMessage: Function,
+ *   username: string, info: Promise<any>, supportsSubshells: boolean, sendControlMessage: Function,
  *   createComm: Function, statusChanged: any, disposed: any}} Kernel
  * @typedef {{ask: string, text: string, at: number | null, done: (answer: any) => void}} Question
  * @typedef {{ask: (kernel: Kernel | null | undefined, ask: string, text?: string,
@@ -98,6 +98,8 @@ class Line {
    */
   async open() {
     const { kernel } = this;
+    // Without it JupyterLab does not know whether the kernel has subshells.
+    await kernel.info;
     const request = this.messages.createMessage({
       msgType: 'comm_info_request',
       channel: 'control',

@@ -29,8 +29,8 @@ export const editor = async ({ use, client }) => {
       use('@jupyterlab/apputils'),
       use('@codemirror/commands')
     ]);
-  const { EditorView, ViewPlugin, hoverTooltip } = view;
-  const { Compartment, EditorState, Prec } = state;
+  const { EditorView, ViewPlugin, hoverTooltip, keymap, showTooltip } = view;
+  const { Compartment, EditorState, Prec, StateEffect, StateField } = state;
   const marks = problems({ view, state });
   const sql = sqlLanguage({ language, highlight });
   /** The editors of code cells, ours or not. @type {Set<any>} */
@@ -52,21 +52,64 @@ export const editor = async ({ use, client }) => {
     marks.show(of, answer?.marks ?? []);
   };
 
+  const setCall = StateEffect.define();
+  /** The tooltip of the function whose brackets the cursor is in, while one types. */
+  const call = StateField.define({
+    create: () => null,
+    /** @param {any} value @param {any} transaction */
+    update(value, transaction) {
+      for (const effect of transaction.effects) if (effect.is(setCall)) return effect.value;
+      return value && { ...value, pos: transaction.changes.mapPos(value.pos) };
+    },
+    provide: (/** @type {any} */ field) => showTooltip.from(field)
+  });
+
+  /** @param {any} of */
+  const explainCall = async (of) => {
+    const { doc, selection } = of.state;
+    const at = selection.main.head;
+    const isTyped = of.hasFocus && doc.sliceString(0, at).includes('(');
+    /** @type {Explanation | null | undefined} */
+    const found = isTyped ? await client.ask(kernelOf(of), 'signature', doc.toString(), at) : null;
+    if (found === undefined || !isOurs(of.state) || of.state.doc !== doc) return;
+    const isInside = found?.title && of.hasFocus;
+    if (!isInside && !of.state.field(call)) return;
+    const create = () => ({ dom: explanation(/** @type {Explanation} */ (found)) });
+    of.dispatch({ effects: setCall.of(isInside ? { pos: found.from, above: true, create } : null) });
+  };
+  /** @param {any} of */
+  const hideCall = (of) => {
+    if (!of.state.field(call)) return false;
+    of.dispatch({ effects: setCall.of(null) });
+    return true;
+  };
+
   const checking = ViewPlugin.fromClass(
     class {
       /** @param {any} of */
       constructor(of) {
         this.view = of;
         this.timer = 0;
+        this.isTyped = false;
         this.later();
       }
       /** @param {any} update */
       update(update) {
-        if (update.docChanged || (update.focusChanged && this.view.hasFocus)) this.later();
+        this.isTyped ||= update.transactions.some((/** @type {any} */ one) => one.isUserEvent('input'));
+        const isMoved = update.selectionSet && update.state.field(call);
+        const isEntered = update.focusChanged && this.view.hasFocus;
+        if (update.docChanged || isEntered || isMoved || (update.focusChanged && update.state.field(call))) {
+          this.later();
+        }
       }
       later() {
         clearTimeout(this.timer);
-        this.timer = setTimeout(() => check(this.view), PAUSE_MS);
+        this.timer = setTimeout(() => this.ask(), PAUSE_MS);
+      }
+      ask() {
+        void check(this.view);
+        if (this.isTyped || this.view.state.field(call)) void explainCall(this.view);
+        this.isTyped = false;
       }
       destroy() {
         clearTimeout(this.timer);
@@ -88,6 +131,8 @@ export const editor = async ({ use, client }) => {
     EditorView.editorAttributes.of({ class: 'arroyo-cell' }),
     EditorView.baseTheme(STYLE),
     marks.extension,
+    call,
+    keymap.of([{ key: 'Escape', run: hideCall }]),
     checking,
     explaining
   ];

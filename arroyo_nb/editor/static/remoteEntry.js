@@ -23,12 +23,10 @@
     const [{ createClient }, { editor }, { sidePanel }] = await Promise.all([
       ours('client.js'),
       ours('editor.js'),
-      // Not there while the panel is being built: the editor does without it.
-      ours('side_panel.js').catch(() => ({ sidePanel: null }))
+      ours('side_panel.js')
     ]);
     const client = await createClient(use);
-    const plugins = [editor({ use, client })];
-    if (sidePanel) plugins.push(sidePanel({ use, client }));
+    const plugins = [editor({ use, client }), sidePanel({ use, client })];
     return { __esModule: true, default: await Promise.all(plugins) };
   };
 

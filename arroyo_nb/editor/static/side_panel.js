@@ -98,7 +98,10 @@ async function followSetting(registry, show) {
 class CurrentNotebook {
   /** @param {any} app @param {any} tracker @param {any} actions @param {any} paths */
   constructor(app, tracker, actions, paths) {
-    Object.assign(this, { app, tracker, actions, paths });
+    this.app = app;
+    this.tracker = tracker;
+    this.actions = actions;
+    this.paths = paths;
   }
 
   /** The notebook's panel in JupyterLab; null: none is open. */
@@ -181,6 +184,12 @@ class SidePanel {
     this.notebook = notebook;
     this.isShown = () => false;
     this.turn = 0;
+    /** @type {any} */
+    this.timer = null;
+    /** @type {any} */
+    this.saying = null;
+    /** @type {Promise<any>} */
+    this.stopping = Promise.resolve();
     /** Whose answer the tree shows. @type {any} */
     this.shownKernel = null;
     this.node = element('div', 'arroyo-body');
@@ -227,7 +236,8 @@ class SidePanel {
   async ask(turn) {
     const { kernel, name, panel } = this.notebook;
     setText(this.of, name);
-    if (kernel !== this.shownKernel) this.tell('');
+    // Rows of another kernel go at once; a message stays until there is another one.
+    if (this.shownKernel && kernel !== this.shownKernel) this.tell('');
     const hindrance = whyNotAsked(panel, kernel);
     if (hindrance) return this.tell(hindrance);
     const found = await this.client.ask(kernel, 'overview');
@@ -236,7 +246,7 @@ class SidePanel {
     if (!found) {
       // A kernel that is busy may only be slow.
       if (kernel.status === 'idle') this.tell(`To see tables and runs, run ${LOAD}`, true);
-      else if (kernel !== this.shownKernel) this.tell('The kernel is busy.');
+      else if (!this.shownKernel) this.tell('The kernel is busy.');
     } else if (found.error) {
       this.tell(`The kernel could not answer: ${found.error}`);
     } else {
@@ -256,7 +266,7 @@ class SidePanel {
     setText(this.messageText, text);
     this.load.hidden = !canLoad;
     this.message.hidden = !text;
-    this.tree.node.hidden = true;
+    if (!this.tree.node.hidden) this.tree.node.hidden = true;
     this.shownKernel = null;
   }
 
@@ -295,7 +305,7 @@ class SidePanel {
 function whyNotAsked(panel, kernel) {
   if (!panel) return 'Open a notebook to see its tables, topics, runs and jobs.';
   if (!kernel) {
-    return panel.sessionContext.isReady
+    return panel.sessionContext.kernelDisplayStatus === 'unknown'
       ? 'This notebook has no kernel: choose one to see its tables and runs.'
       : 'The kernel is starting.';
   }

@@ -50,6 +50,7 @@ export const STYLE = {
   },
   '.arroyo-fixes': { display: 'flex', flexWrap: 'wrap', gap: '6px', marginTop: '4px' },
   '.arroyo-fix, .arroyo-place': button,
+  '.arroyo-place': { flex: 'none', minWidth: '5em' },
   '.arroyo-fix:hover, .arroyo-fix:focus-visible, .arroyo-place:focus-visible': {
     outline: '2px solid var(--jp-brand-color1)'
   },

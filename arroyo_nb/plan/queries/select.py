@@ -237,14 +237,17 @@ def _projected(select: exp.Select, grouping: Grouping) -> Node:
 
 
 def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
-    if grouping.grouped:
-        return window_calls.misplaced_window(call)
     place = place_of(call)
+    repairs = [AddGroupKey(place)] if place else []
+    if grouping.grouped:
+        problem = window_calls.misplaced_window(call)
+        problem.repairs = tuple(repairs)
+        return problem
     return PlanProblem(
         "can't call a windowing function without grouping by it in an aggregate",
         span=place,
         hint=f"add GROUP BY {call.name}(...)",
-        repairs=[AddGroupKey(place)] if place else (),
+        repairs=repairs,
     )
 
 

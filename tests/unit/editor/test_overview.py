@@ -381,8 +381,9 @@ def test_a_hundred_tables_and_twenty_runs_take_no_time(session: Session) -> None
     for _ in range(20):
         # Each cell that declares makes a catalog anew.
         session.catalog = session.catalog.without("nothing")
-        begun = time.perf_counter()
+        # Not the time of the day: other tests run beside this one.
+        begun = time.thread_time()
         text = json.dumps(overview(session).as_json())
-        taken.append(time.perf_counter() - begun)
+        taken.append(time.thread_time() - begun)
     assert len(json.loads(text)["tables"]) == 100
     assert sorted(taken)[len(taken) // 2] < 0.03
