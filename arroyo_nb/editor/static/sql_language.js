@@ -118,12 +118,13 @@ const inSql = (stream, state) => {
   }
   const word = found[0].toUpperCase();
   // A column of that name, as in t.date.
-  if (stream.string[stream.start - 1] === '.') return null;
+  if (stream.string[stream.start - 1] === '.') return 'name';
   const isCall = stream.match(/\s*\(/, false);
   if (isCall && WINDOWS.has(word)) return 'sqlWindow';
   if (KEYWORDS.has(word)) return 'keyword';
   if (TYPES.has(word)) return 'sqlType';
-  return isCall ? 'sqlCall' : null;
+  // A token of its own: JupyterLab's completer asks for the one at the cursor.
+  return isCall ? 'sqlCall' : 'name';
 };
 
 /**
@@ -153,6 +154,7 @@ export const sqlLanguage = ({ language, highlight: { tags } }) =>
     },
     tokenTable: {
       magic: tags.meta,
+      name: tags.name,
       flag: tags.attributeName,
       keyword: tags.keyword,
       sqlType: tags.standard(tags.variableName),
