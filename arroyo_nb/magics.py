@@ -612,6 +612,7 @@ class Loaded:
     completes: Callable[..., Any]
     editor: EditorConnection
     forget_close: Callable[[], None]
+    forget_cells: Callable[[], None]
 
 
 _LOADED: dict[int, Loaded] = {}
@@ -656,6 +657,7 @@ def load(shell: Any, session: Session | None = None) -> None:
         What the cells work on; None: a new one.
     """
     from arroyo_nb.editor import matcher
+    from arroyo_nb.editor.kernel_requests import answer_for_cells
 
     if id(shell) in _LOADED:
         return
@@ -663,7 +665,8 @@ def load(shell: Any, session: Session | None = None) -> None:
     magics = ArroyoMagics(shell, session)
     editor = EditorConnection(session, lambda: magics.strict, shell.user_ns)
     editor.open(getattr(shell, "kernel", None))
-    loaded = Loaded(magics, matcher(session), editor, close_at_sigterm(magics.close))
+    closes, answers = close_at_sigterm(magics.close), answer_for_cells(shell, session)
+    loaded = Loaded(magics, matcher(session), editor, closes, answers)
     _LOADED[id(shell)] = loaded
     shell.register_magics(loaded.magics)
     shell.Completer.custom_matchers.append(loaded.completes)
@@ -685,6 +688,7 @@ def unload(shell: Any) -> None:
         return
     loaded.editor.close()
     shell.Completer.custom_matchers.remove(loaded.completes)
+    loaded.forget_cells()
     shell.input_transformers_cleanup.remove(_with_body)
     pages = shell.display_formatter.formatters["text/html"]
     # Another extension may have registered its own since, which stays.

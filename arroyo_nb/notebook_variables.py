@@ -116,6 +116,8 @@ def bound_script(text: str, values: Mapping[str, Any]) -> BoundScript:
 
 def parameters(text: str) -> Iterator[tuple[str, Span]]:
     """The parameters of a script and their places, the colon included."""
+    if ":" not in text:
+        return
     at = 0
     while (token := TOKEN.search(text, at)) is not None:
         at = _comment_end(text, token.end()) if token["comment"] else token.end()

@@ -74,6 +74,8 @@ class Option:
     translated
         Its value for one of another system; empty: that does not say it, and an
         ``example`` is written.
+    example
+        A value that plans, for hints and for a table to begin with.
     in_identity
         Whether another value of it makes another table to a saved state. Credentials
         and settings of a client do not: the rows are the same.
@@ -82,6 +84,9 @@ class Option:
         a value like any other.
     in_arroyo
         Whether Arroyo takes it too.
+    suggested
+        Whether a table to begin with has it, with its ``example``, although it is not
+        required: one of several must be given.
     """
 
     name: str
@@ -97,6 +102,7 @@ class Option:
     in_identity: bool = True
     holds: Holds | None = None
     in_arroyo: bool = True
+    suggested: bool = False
 
     def written(self, value: str) -> str:
         """The option as it is written for a value of another system.

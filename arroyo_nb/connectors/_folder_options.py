@@ -36,6 +36,7 @@ _SHARED = (
         OptionKind.STRING,
         "folder of the files, or file://",
         required=True,
+        example="/data/events",
         holds=Holds.PATH,
     ),
 )

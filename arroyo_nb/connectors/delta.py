@@ -21,6 +21,7 @@ CONNECTOR = ArroyoOnly(
                 OptionKind.STRING,
                 "where the table lies: a folder, or s3://, gs://, abfs:// and the like",
                 required=True,
+                example="s3://bucket/events",
                 holds=Holds.ADDRESS,
             ),
             Option(

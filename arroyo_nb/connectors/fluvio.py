@@ -20,6 +20,7 @@ CONNECTOR = ArroyoOnly(
                 OptionKind.STRING,
                 "the topic",
                 required=True,
+                example="events",
                 holds=Holds.OBJECT,
             ),
             Option(

@@ -40,6 +40,7 @@ CONNECTOR = ArroyoOnly(
                 OptionKind.STRING,
                 "of the catalog",
                 required=True,
+                example="http://localhost:8181",
                 holds=Holds.ADDRESS,
             ),
             Option(
@@ -56,6 +57,7 @@ CONNECTOR = ArroyoOnly(
                 OptionKind.STRING,
                 "the table",
                 required=True,
+                example="events",
                 holds=Holds.OBJECT,
             ),
             Option("location_path", OptionKind.STRING, "where its files lie"),

@@ -131,7 +131,13 @@ class ImpulseConnector(SourceOnly):
         bounded_by="message_count",
         synthetic="rows that are generated",
         options=(
-            Option("event_rate", OptionKind.DOUBLE, "rows per second", required=True),
+            Option(
+                "event_rate",
+                OptionKind.DOUBLE,
+                "rows per second",
+                required=True,
+                example="10",
+            ),
             Option(
                 "event_time_interval",
                 OptionKind.INT,

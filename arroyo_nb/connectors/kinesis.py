@@ -20,6 +20,7 @@ CONNECTOR = ArroyoOnly(
                 OptionKind.STRING,
                 "the stream",
                 required=True,
+                example="events",
                 holds=Holds.OBJECT,
             ),
             Option("aws_region", OptionKind.STRING, "the region of AWS"),

@@ -20,6 +20,7 @@ CONNECTOR = ArroyoOnly(
                 OptionKind.STRING,
                 "the stream",
                 required=True,
+                example="events",
                 holds=Holds.OBJECT,
             ),
             Option("host", OptionKind.STRING, "of the server", holds=Holds.ADDRESS),

@@ -115,6 +115,7 @@ class Sample(SourceOnly):
                 OptionKind.STRING,
                 "which one: " + ", ".join(DATASETS),
                 required=True,
+                example="flights",
             ),
         ),
     )

@@ -44,6 +44,7 @@ class SingleFile(ConnectorBase):
                 OptionKind.STRING,
                 "path of the file",
                 required=True,
+                example="events.json",
                 holds=Holds.PATH,
             ),
             Option(

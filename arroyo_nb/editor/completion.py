@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from IPython.core.completer import (
     CompletionContext,
@@ -22,13 +22,17 @@ from IPython.core.completer import (
 
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog, Relation
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.cell_magics import Content
+from arroyo_nb.editor.cell_text import CellText, read_cell
+from arroyo_nb.editor.completion_of_tests import around_query
+from arroyo_nb.editor.explanations import shortened
+from arroyo_nb.editor.snippets import HEAD, table_snippets
+from arroyo_nb.editor.sql_parts import sql_span
 from arroyo_nb.jobs.targets import TARGETS
-from arroyo_nb.test_commands import TEST_FLAGS_BY_NAME
+from arroyo_nb.plan.show_statements import kind as kind_of
 
 if TYPE_CHECKING:
     from arroyo_nb.session import Session
-    from arroyo_nb.with_options import Option
 
 KEYWORDS = """
 ALL ALWAYS AND AS BETWEEN BY CASE CAST CREATE DESC DESCRIBE DISTINCT DROP ELSE END
@@ -45,7 +49,14 @@ FLAG_VALUES = {
     "--speed": ("max", "1", "60", "600", "3600"),
     "--target": TARGETS.names,
 }
-COMMON_CHOICES = {"type": ("source", "sink")}
+STATEMENTS = """
+CREATE DESCRIBE DROP EXPLAIN INSERT SELECT SET SHOW WITH
+""".split()  # noqa: SIM905
+AFTER_CREATE = ("TABLE", "TEMPORARY", "VIEW")
+TYPE_CHARS = 48
+"""Longest type or signature beside an item."""
+
+NONE: SimpleMatcherResult = {"completions": []}
 
 NOT_CODE = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)|(?P<string>'(?:[^']|'')*(?P<closed>'|\Z))", re.DOTALL
@@ -60,6 +71,10 @@ QUALIFIED = re.compile(r"(?P<owner>\w+)\.\"?\w*\Z")
 ALIAS = re.compile(r"(?:\b(?:FROM|JOIN)|,)\s+(\w+)\s+(?:AS\s+)?(\w+)\b", re.IGNORECASE)
 DECLARED = re.compile(
     r"(?<!DROP )\b(?:TABLE|VIEW)\s+(\w+)|(?:\bWITH|,)\s+(\w+)\s+AS\s*\(", re.IGNORECASE
+)
+BEGUN = re.compile(
+    r"(?:\A|;)\s*(?P<typed>[A-Z]+|CREATE\s+(?:T[ABLE]*\s*)?)\Z",
+    re.IGNORECASE,
 )
 WORD = re.compile(r"\"?\w*\Z")
 SHELL_WORD = re.compile(r"\S*\Z")
@@ -98,21 +113,21 @@ def complete(session: Session, context: CompletionContext) -> SimpleMatcherResul
     lines = context.full_text.split("\n")
     row, column = context.cursor_line, context.cursor_position
     line = lines[row][:column]
-    if row == 0 and line.startswith("%%arroyo "):
-        return _result(_line_word(line), _flags(line))
-    if row == 0 and line.startswith("%%arroyo_rows "):
-        options = ((name, "option") for name in flags.ROWS_FLAGS_BY_NAME)
-        return _result(_line_word(line), options)
-    if row == 0 and line.startswith("%%arroyo_test "):
-        options = ((name, "option") for name in TEST_FLAGS_BY_NAME)
-        return _result(_line_word(line), options)
     if re.match(r"\s*%arroyo\s", line):
         return _result(_line_word(line), _command(session, line))
-    if not re.match(r"%%arroyo(_test)?(?!\w)", lines[0]) or row == 0:
+    cell = read_cell(context.full_text)
+    if cell is None or cell.magic.content is Content.PYTHON:
         return {"completions": []}
-    before = "\n".join((*lines[1:row], line))
+    if row == 0:
+        is_behind = line.startswith(f"%%{cell.magic.name} ")
+        return _result(_line_word(line), _flags(cell, line)) if is_behind else NONE
     catalog = session.catalog.with_functions(session.function_rows())
-    return _body(catalog, before, "\n".join(lines[1:]))
+    at = sum(len(one) + 1 for one in lines[:row]) + column
+    span = sql_span(cell)
+    if span is None or not span.start <= at <= span.end:
+        found = around_query(cell, at, line, catalog)
+        return NONE if found is None else _result(_line_word(line), found)
+    return _body(catalog, cell.text[span.start : at], cell.text[span.start : span.end])
 
 
 def _result(word: str, found: Found) -> SimpleMatcherResult:
@@ -134,8 +149,8 @@ def _line_word(line: str) -> str:
     return found[0] if found else ""
 
 
-def _flags(line: str) -> Found:
-    return _flag_values(line) or [(name, "option") for name in flags.FLAGS_BY_NAME]
+def _flags(cell: CellText, line: str) -> Found:
+    return _flag_values(line) or [(name, "option") for name in cell.magic.flags]
 
 
 def _flag_values(line: str) -> Sequence[tuple[str, str]]:
@@ -164,10 +179,25 @@ def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:
         return _with(inside["options"])
     if _in_string_or_comment(raw):
         return {"completions": [], "suppress": True}
+    if (begun := BEGUN.search(place.before)) is not None:
+        return _begun(place, begun["typed"])
     for applies, find in RULES:
         if applies.search(place.before):
             return _sql(place, find(catalog, place))
     return _sql(place, _anything(catalog, place))
+
+
+def _begun(place: CursorPlace, typed: str) -> SimpleMatcherResult:
+    """At the begin of a statement: the words that begin one, and whole CREATE TABLEs,
+    of which what is typed is left out."""
+    is_named = len(typed.split()) > 1 and not place.word
+    words = STATEMENTS if typed.isalpha() else () if is_named else AFTER_CREATE
+    found = [(_like(place.word, word, "keyword"), "keyword") for word in words]
+    plain = " ".join(typed.upper().split()) + " " * typed[-1:].isspace()
+    if HEAD.startswith(plain):
+        behind = len(plain) - len(place.word)
+        found += [(s.text[behind:], f"snippet {s.label}") for s in table_snippets()]
+    return _result(place.word, found)
 
 
 def _sql(place: CursorPlace, found: Found) -> SimpleMatcherResult:
@@ -176,15 +206,16 @@ def _sql(place: CursorPlace, found: Found) -> SimpleMatcherResult:
 
 def _like(word: str, text: str, kind: str) -> str:
     """Keywords and functions in the case that is being typed; names as declared."""
-    if kind in ("keyword", "function") and word:
+    if kind.startswith(("keyword", "function")) and word:
         return text.lower() if word.islower() else text.upper()
-    if kind == "column" and (word.startswith('"') or text != text.lower()):
+    if kind.startswith("column") and (word.startswith('"') or text != text.lower()):
         return f'"{text}"'
     return text
 
 
 def _tables_only(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]:
-    yield from ((table.name, "table") for table in catalog.tables.values())
+    for table in catalog.tables.values():
+        yield table.name, f"table {kind_of(table)}"
     for match in DECLARED.finditer(_blanked(place.whole)):
         yield match[1] or match[2], "table"
 
@@ -207,9 +238,8 @@ def _anything(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]
     # Beside the name of a UDF an editor shows what it takes and gives.
     for name, row in catalog.functions.items():
         signature = row.udf.signature if row.udf else ""
-        yield name, signature.removeprefix(name) or "function"
-    functions = (*WINDOWS, *_functions())
-    yield from ((name, "function") for name in functions)
+        yield name, f"function {signature.removeprefix(name)}".rstrip()
+    yield from _functions()
     yield from ((word, "keyword") for word in (*KEYWORDS, *TYPES))
     yield from _tables_only(catalog, place)
 
@@ -220,16 +250,26 @@ def _named(catalog: Catalog, words: set[str]) -> list[Relation]:
 
 def _columns(tables: Iterable[Relation]) -> Iterator[tuple[str, str]]:
     for table in tables:
-        yield from ((name, "column") for name in table.schema.names)
+        for field in table.schema:
+            yield field.name, f"column {shortened(str(field.type), TYPE_CHARS)}"
 
 
 @cache
-def _functions() -> tuple[str, ...]:
+def _functions() -> tuple[tuple[str, str], ...]:
+    """The functions of the dialect, each with what it takes and gives."""
     from arroyo_nb import functions
+    from arroyo_nb.editor.explanations.functions import function_named
+    from arroyo_nb.editor.explanations.windows import window_named
     from arroyo_nb.functions import aggregates, over
 
     primary = {aggregates.primary(name) or name for name in aggregates.names()}
-    return (*sorted(primary | {*over.names()}), *functions.names())
+    names = (*WINDOWS, *sorted(primary | {*over.names()}), *functions.names())
+    found = []
+    for name in names:
+        made = window_named(name) or function_named(name, {})
+        title = "" if made is None else made.title.removeprefix(name)
+        found.append((name, f"function {shortened(title, TYPE_CHARS)}".rstrip()))
+    return tuple(found)
 
 
 RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, CursorPlace], Found]], ...] = (
@@ -240,54 +280,19 @@ RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, CursorPlace], Found]], ..
 
 def _with(written: str) -> SimpleMatcherResult:
     """An option of a connector, or one of its values."""
+    from arroyo_nb.editor.table_options import choices_of, options_for
+
     given = dict(OPTION.findall(written))
     if (value := VALUE.search(written)) is not None:
-        choices = _choices(value["key"], given)
+        choices = choices_of(value["key"], given)
         return _result(value["value"], ((choice, "value") for choice in choices))
     word = re.search(r"[\w.]*\Z", written)
-    keys = ["connector", *(option.name for option in _options(given))]
-    left = [key for key in keys if key not in given]
-    return _result(word[0] if word else "", ((key, "option") for key in left))
-
-
-def _choices(key: str, given: dict[str, str]) -> Sequence[str]:
-    from arroyo_nb.connectors import CONNECTORS
-
-    if key == "connector":
-        return CONNECTORS.names
-    plugin = _plugin(CONNECTORS, given.get("connector", ""))
-    if key == "format" and plugin is not None:
-        return tuple(plugin.info.formats)
-    choices = {o.name: o.choices for o in _options(given)}
-    return choices.get(key) or COMMON_CHOICES.get(key) or ()
-
-
-def _options(given: dict[str, str]) -> Iterator[Option]:
-    """The WITH options that the connector and the format that are given take."""
-    from arroyo_nb.connectors import CONNECTORS, format_options
-    from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
-    from arroyo_nb.plan.tables.disorder import DISORDER_OPTIONS
-    from arroyo_nb.with_options import Option, OptionKind
-
-    connector = _plugin(CONNECTORS, given.get("connector", ""))
-    if connector is None:
-        return
-    yield from connector.info.options
-    if connector.info.typed:
-        yield Option("type", OptionKind.ENUM, "source or sink")
-    if connector.info.formats:
-        yield Option("format", OptionKind.ENUM, "how records are written")
-        yield from COMMON_OPTIONS
-        yield from DISORDER_OPTIONS
-        if (name := given.get("format")) in connector.info.formats:
-            yield from format_options(connector, str(name))
-
-
-def _plugin(registry: Any, name: str) -> Any:
-    try:
-        return registry.get(name)
-    except CatalogProblem:
-        return None
+    left = [
+        (option.name, "option, required" if option.required else "option")
+        for option in options_for(given)
+        if option.name not in given
+    ]
+    return _result(word[0] if word else "", left)
 
 
 def _blanked(text: str) -> str:

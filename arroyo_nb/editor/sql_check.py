@@ -63,15 +63,41 @@ def check_sql(
     places = list(statements(bound.text))
     if not places:
         return CheckedCell(tuple(wrong), None, bound)
-    if len(places) <= WHOLE:
-        checked = check_script(bound.text, catalog, strict=strict)
-    else:
-        checked = _check_each(bound.text, places, catalog, strict=strict)
+    checked = _checked_once(bound.text, places, catalog, strict=strict)
     found = [_typed(problem, bound, text) for problem in checked.problems]
     # What stands for a parameter without a value is wrong for that reason alone.
     found = [p for p in found if not any(_overlap(p.span, w.span) for w in wrong)]
     problems = sorted((*wrong, *found), key=lambda problem: problem.span)
     return CheckedCell(tuple(problems), checked.plan, bound)
+
+
+_LAST: list[tuple[str, bool, Catalog, CheckedScript]] = []
+"""The script that was checked last: a page asks for its problems and its result."""
+
+
+def _checked_once(
+    text: str, places: Sequence[Span], catalog: Catalog, *, strict: bool
+) -> CheckedScript:
+    for last_text, last_strict, last, checked in _LAST:
+        is_same = last.tables is catalog.tables and _versions(last) == _versions(
+            catalog
+        )
+        if is_same and (last_text, last_strict) == (text, strict):
+            return checked
+    if len(places) <= WHOLE:
+        checked = check_script(text, catalog, strict=strict)
+    else:
+        checked = _check_each(text, places, catalog, strict=strict)
+    _LAST[:] = [(text, strict, catalog, checked)]
+    return checked
+
+
+def _versions(catalog: Catalog) -> tuple[object, ...]:
+    """Which functions there are: an edited one is another one."""
+    return tuple(
+        (name, row.udf.version if row.udf else id(row))
+        for name, row in catalog.functions.items()
+    )
 
 
 def _typed(problem: CellProblem, bound: BoundScript, text: str) -> CellProblem:
@@ -120,11 +146,7 @@ def _check_each(
     text: str, places: Sequence[Span], catalog: Catalog, *, strict: bool
 ) -> CheckedScript:
     tables = dict(catalog.tables)
-    # Definitions are compared by their versions: an edited function is another one.
-    functions = tuple(
-        (name, row.udf.version if row.udf else id(row))
-        for name, row in catalog.functions.items()
-    )
+    functions = _versions(catalog)
     declared: set[str] = set()
     broken: set[str] = set()
     unfilled: set[str] = set()

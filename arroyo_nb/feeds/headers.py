@@ -37,10 +37,12 @@ HEADERS = Option(
 )
 
 
-def endpoint_option(doc: str) -> Option:
+def endpoint_option(doc: str, example: str = "https://example.com/events") -> Option:
     """The option that says where a server is."""
     kind = OptionKind.STRING
-    return Option("endpoint", kind, doc, required=True, holds=Holds.ADDRESS)
+    return Option(
+        "endpoint", kind, doc, required=True, example=example, holds=Holds.ADDRESS
+    )
 
 
 def parse_headers(text: str) -> Headers:

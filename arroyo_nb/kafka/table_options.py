@@ -39,6 +39,7 @@ SERVERS = Option(
     OptionKind.STRING,
     "host:port of brokers, with commas between",
     required=True,
+    example="localhost:9092",
     holds=Holds.ADDRESS,
     elsewhere=(
         "properties.bootstrap.servers",
@@ -79,6 +80,7 @@ TABLE = (
         OptionKind.STRING,
         "the topic that is read or written",
         required=True,
+        example="events",
         holds=Holds.OBJECT,
         elsewhere=("kafka_topic", "KAFKA_TOPIC", "subscribe", "topics"),
     ),

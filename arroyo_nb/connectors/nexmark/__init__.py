@@ -113,7 +113,13 @@ class NexmarkConnector(SourceOnly):
         bounded_by="runtime",
         synthetic="events that are generated",
         options=(
-            Option("event_rate", OptionKind.DOUBLE, "events per second", required=True),
+            Option(
+                "event_rate",
+                OptionKind.DOUBLE,
+                "events per second",
+                required=True,
+                example="10",
+            ),
             Option(
                 "runtime",
                 OptionKind.DOUBLE,

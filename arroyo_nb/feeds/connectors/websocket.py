@@ -300,7 +300,9 @@ class WebSocket(UrlSource):
             }
         ),
         options=(
-            endpoint_option("URL of the server, ws:// or wss://"),
+            endpoint_option(
+                "URL of the server, ws:// or wss://", "wss://example.com/events"
+            ),
             HEADERS,
             Option(
                 "subscription_message",

@@ -42,13 +42,19 @@ CONNECTOR = Confluent(
     (
         SERVERS,
         Option(
-            "key", OptionKind.STRING, "the API key", required=True, in_identity=False
+            "key",
+            OptionKind.STRING,
+            "the API key",
+            required=True,
+            in_identity=False,
+            example="{{ API_KEY }}",
         ),
         Option(
             "secret",
             OptionKind.STRING,
             "the API secret, best as '{{ VARIABLE }}'",
             required=True,
+            example="{{ API_SECRET }}",
             in_identity=False,
             holds=Holds.SECRET,
         ),

@@ -76,6 +76,7 @@ class TapeConnector(SourceOnly):
                 OptionKind.STRING,
                 "folder of the tape",
                 required=True,
+                example="events.tape",
                 holds=Holds.PATH,
             ),
             Option(

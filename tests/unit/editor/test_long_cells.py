@@ -12,6 +12,8 @@ from arroyo_nb.editor import sql_check
 from arroyo_nb.editor.answers import EditorContext
 from arroyo_nb.editor.cell_text import read_cell
 from arroyo_nb.editor.diagnostics import diagnose
+from arroyo_nb.editor.result_schema import result_schema
+from arroyo_nb.editor.script_check import CheckedScript
 
 STATEMENTS = 200
 
@@ -108,3 +110,25 @@ def test_a_keystroke_in_a_long_cell_takes_little_time() -> None:
         taken.append((time.thread_time() - start) * 1000)
         parts[place] = before
     assert statistics.quantiles(taken, n=20)[-1] <= 60, taken
+
+
+def test_the_result_of_a_cell_needs_no_second_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned: list[str] = []
+    check = sql_check.check_script
+
+    def counted(text: str, catalog: Catalog, *, strict: bool) -> CheckedScript:
+        planned.append(text)
+        return check(text, catalog, strict=strict)
+
+    monkeypatch.setattr(sql_check, "check_script", counted)
+    cell = read_cell(f"%%arroyo\n{statements()[0]};\nSELECT id AS once FROM s0")
+    assert cell is not None
+    context = EditorContext(Catalog())
+    assert diagnose(cell, context) == ()
+    assert [column.name for column in result_schema(cell, context)] == ["once"]
+    assert len(planned) == 1
+    # Other tables, or a function that was edited, are asked again.
+    assert diagnose(cell, EditorContext(Catalog(), strict=True)) == ()
+    assert len(planned) == 2

@@ -60,6 +60,7 @@ _INFO = ConnectorInfo(
             "of the broker: mqtt://host:port, or tcp://; mqtts:// and ssl:// encrypt "
             "the connection. Without a port 1883, encrypted 8883",
             required=True,
+            example="mqtt://localhost:1883",
             holds=Holds.ADDRESS,
         ),
         Option(
@@ -67,6 +68,7 @@ _INFO = ConnectorInfo(
             OptionKind.STRING,
             "the topic; that of a source may have the wildcards + and #",
             required=True,
+            example="events",
             holds=Holds.OBJECT,
         ),
         Option("username", OptionKind.STRING, "of the login", in_identity=False),

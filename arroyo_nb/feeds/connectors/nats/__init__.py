@@ -120,6 +120,7 @@ _INFO = ConnectorInfo(
             "host:port of one or more servers, with commas; tls://host:port encrypts "
             "the connection",
             required=True,
+            example="localhost:4222",
             holds=Holds.ADDRESS,
         ),
         Option(
@@ -128,6 +129,8 @@ _INFO = ConnectorInfo(
             "the subject; of a source instead of a stream, and then with the wildcards "
             "* and > if need be",
             holds=Holds.OBJECT,
+            example="events",
+            suggested=True,
         ),
         Option(
             "stream",

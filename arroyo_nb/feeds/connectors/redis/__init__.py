@@ -61,6 +61,8 @@ _INFO = ConnectorInfo(
             OptionKind.STRING,
             "URL of a server: redis://host:port/database",
             holds=Holds.ADDRESS,
+            example="redis://localhost:6379",
+            suggested=True,
         ),
         Option(
             "cluster.addresses",
@@ -90,6 +92,7 @@ _INFO = ConnectorInfo(
             OptionKind.STRING,
             "what each key begins with",
             required=True,
+            example="events:",
             only="sink",
         ),
         Option(
