@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ from arroyo_nb.repairs import (
 )
 from arroyo_nb.source import Span
 
+_LOG = logging.getLogger(__name__)
+
 MOST = 5
 """More changes than that are not offered for one problem."""
 
@@ -53,7 +56,12 @@ def fixes_of(problem: CellProblem, cell: CellText) -> tuple[Fix, ...]:
     cell
         The cell.
     """
-    found = dict.fromkeys(_Fixes(problem, cell).found())
+    try:
+        found = dict.fromkeys(_Fixes(problem, cell).found())
+    except Exception:
+        # The problem is told all the same.
+        _LOG.exception("no fix could be found")
+        return ()
     return tuple(fix for fix in found if fix.edits)[:MOST]
 
 
@@ -179,7 +187,8 @@ class _Fixes:
         title = f"add {key} to GROUP BY"
         if clauses.groups is not None:
             at = words[clauses.groups[0] - 1].end
-            return Fix(title, (Edit(at, at, f" {key},"),))
+            others = clauses.groups[0] < clauses.groups[1]
+            return Fix(title, (Edit(at, at, f" {key}" + "," * others),))
         at = words[clauses.groups_before - 1].end
         return Fix(title, (Edit(at, at, f" GROUP BY {key}"),))
 

@@ -270,6 +270,10 @@ class _Rewriting:
             if not is_field and self._window_of(key) is None and written not in keys:
                 keys.append(written)
         first, last = clauses.groups
+        if first == last:  # GROUP BY is being typed
+            end = words[first - 1].end
+            yield Edit(end, end, f" {self._name}")
+            return
         yield Edit(words[first].start, words[last - 1].end, ", ".join(keys))
 
     def _sources(self) -> Iterator[Edit]:

@@ -170,9 +170,11 @@ class Module:
                 return self.value(self._aliases[path]).type
         finally:
             self._within.pop()
+        # Of List[int] what stands before the brackets.
+        outer = node.value if isinstance(node, ast.Subscript) else node
         raise UnknownType(
             f"Unsupported Python type: {ast.unparse(node)}",
-            hint=_hint(path or ast.unparse(getattr(node, "value", node))),
+            hint=_hint(path or ast.unparse(outer)),
         )
 
     def _struct(self, of: ast.ClassDef) -> StructOf:

@@ -242,3 +242,8 @@ def test_a_bug_is_logged_and_no_problem_of_the_cell(
     with caplog.at_level(logging.ERROR):
         assert told("%%arroyo\nSELECT 1") == []
     assert "could not be checked" in caplog.text
+
+
+def test_a_constant_is_no_type() -> None:
+    (found,) = told("%%arroyo_udf\n@udf\ndef f(x: 3, y: '', z: int) -> int:\n    pass")
+    assert found.message == "Unsupported Python type: 3"

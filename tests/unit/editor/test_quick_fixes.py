@@ -201,6 +201,16 @@ def test_a_window_that_groups_nothing_is_left_alone() -> None:
     assert [f for d in told(text) for f in d.fixes] == []
 
 
+def test_a_group_by_that_is_being_typed_gets_its_first_key() -> None:
+    select = "SELECT window(at, '1 hour') AS w, count(*) AS n FROM trips GROUP BY"
+    title = "write the window as in this dialect"
+    fixes = {f.title: f for d in told(f"%%arroyo\n{select} ") for f in d.fixes}
+    after = fixed(f"%%arroyo\n{select} ", fixes[title])
+    assert after.endswith(
+        "SELECT tumble(INTERVAL '1 hour') AS w, count(*) AS n FROM trips GROUP BY w "
+    )
+
+
 def test_every_fix_of_a_golden_error_mends_it() -> None:
     scripts = [
         path.read_text("utf-8").split(ERROR)[0].rstrip("\n")
