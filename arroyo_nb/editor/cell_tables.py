@@ -211,13 +211,13 @@ class CellTables:
         """A part of the text with the variables of the notebook; one that is missing
         is taken for a NULL."""
         text = self._text[start:end]
+        if ":" not in text:
+            return text
         missing = {
             token.text[1:]: None
             for token in tokens_of(text)
             if token.kind is TokenKind.PARAMETER
         }
-        if not missing:
-            return text
         try:
             return bind(text, {**missing, **self._context.variables})
         except ArroyoError:

@@ -140,6 +140,8 @@ def _result(word: str, found: Found) -> SimpleMatcherResult:
     return {
         "completions": list(fitting.values()),
         "matched_fragment": word,
+        # Columns of what the statement names come before functions and keywords.
+        "ordered": True,
         "suppress": True,
     }
 

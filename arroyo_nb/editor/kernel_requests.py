@@ -78,6 +78,9 @@ def inspection(
     cell = read_cell(code)
     if cell is None or cell.magic.content is Content.PYTHON:
         return None
+    # Of the magic itself IPython shows its help, the table of its options.
+    if at <= len(f"%%{cell.magic.name}"):
+        return None
     found = _found(session, variables, code, min(at, len(code)))
     if found is None:
         # Of the first line IPython has the magic's own help.

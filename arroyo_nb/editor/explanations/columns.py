@@ -14,7 +14,7 @@ from arroyo_nb.editor.pointed_word import PointedWord
 from arroyo_nb.editor.query_scope import ScopeRelation, SelectItem
 from arroyo_nb.editor.tokens import EditorToken
 from arroyo_nb.plan.explain.node_lines import sql_text
-from arroyo_nb.plan.nodes import Filter, Lookup, Node, Project, Scan
+from arroyo_nb.plan.nodes import Aggregate, Filter, Lookup, Node, Project, Scan
 from arroyo_nb.plan.show_statements import description
 from arroyo_nb.schema import Field, StructOf, Type
 
@@ -161,7 +161,12 @@ def origin(plan: Node, column: str) -> ColumnOrigin:
                 return ColumnOrigin(table, column)
             case Filter(input=below):
                 plan = below
-            case Project(items=items, input=below):
+            case Aggregate(measures=measures) if measure := next(
+                (m for m in measures if m.name == column), None
+            ):
+                values = ", ".join(map(sql_text, measure.arguments)) or "*"
+                return ColumnOrigin(expression=f"{measure.function}({values})")
+            case Project(items=items, input=below) | Aggregate(keys=items, input=below):
                 made = next((i.expression for i in items if i.name == column), None)
                 if made is None:
                     return ColumnOrigin()

@@ -52,6 +52,14 @@ def sql(text: str, **variables: object) -> Hover:
             "end TIMESTAMP NOT NULL",
             "A field of window of hourly.",
         ),
+        ("SELECT n| FROM hourly", "n BIGINT NOT NULL", "It is count(*)."),
+        ("SELECT far|es FROM hourly", "fares DOUBLE", "It is sum(fare)."),
+        ("SELECT na|me FROM hourly", "name TEXT", "A column of trips."),
+        (
+            "SELECT win|dow FROM hourly",
+            "window STRUCT<start TIMESTAMP, end TIMESTAMP> NOT NULL",
+            "It is tumble(INTERVAL '1 hours').",
+        ),
         (f"SELECT {BY_HOUR}|", "w STRUCT<start TIMESTAMP, end TIMESTAMP> NOT NULL", ""),
         (
             f"SELECT {BY_HOUR.replace(' AS n', ' AS n|')}",

@@ -102,7 +102,12 @@ def test_a_completion_is_documented_where_the_cursor_is_behind_the_text() -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["x = 1|", "%%time\nSELECT| 1", "%%arroyo_udf\ndef f|():\n  1", "%%arroyo  |"],
+    [
+        "x = 1|",
+        "%%time\nSELECT| 1",
+        "%%arroyo_udf\ndef f|():\n  1",
+        "%%arr|oyo\nSELECT 1",
+    ],
 )
 def test_elsewhere_it_is_ipython_s(text: str) -> None:
     assert asked(text) is None
