@@ -477,7 +477,8 @@ def _parsed(
             name, _, glued = word.partition("=")
             is_word = name in meant or not (known and name[:1] == "-")
             if name not in known and len(words) < most and is_word:
-                words.append(f"{name}={glued}" if glued else name)
+                # Without its place: YAML, for one, writes nothing but a plain text.
+                words.append(f"{name}={glued}" if glued else str(name))
                 continue
             flag = _flag(name, known, usage)
             if flag.value is None:
@@ -490,7 +491,7 @@ def _parsed(
                 raise SyntaxProblem(needs)
         value = glued or left.pop(0)
         with _placed(word if glued else value):
-            given[flag.key] = _value(flag, name, value)
+            given[flag.key] = _value(flag, name, str(value))
     return words, given
 
 

@@ -2,6 +2,7 @@
 playwright and jupyterlab.
 
     python scripts/make_editor_pictures.py
+    python scripts/make_editor_pictures.py side-panel
 
 Each file is a PNG of at most 130 kB.
 """
@@ -52,7 +53,7 @@ ROUND = {"x": -12, "y": -70, "width": 24, "height": 84}
 """What of the page is shown around an element: a tooltip is above it."""
 
 COLUMN = "() => window.jupyterapp.shell.collapseLeft()"
-SEEN_S = 60
+SEEN_S = 180
 
 
 def main() -> None:
@@ -67,7 +68,8 @@ def main() -> None:
         )
         try:
             wait_for(lab)
-            for name, draw in PICTURES.items():
+            for name in sys.argv[1:] or PICTURES:
+                draw = PICTURES[name]
                 context = browser.new_context(viewport={"width": 860, "height": 640})
                 save(name, draw(lab, Tab(context.new_page())))
                 context.close()
