@@ -126,9 +126,13 @@ def mime_bundle(found: Hover) -> dict[str, str]:
     return {"text/plain": "\n".join(lines), "text/html": "".join(parts)}
 
 
+NO_BREAK = "\u00a0"
+
+
 def with_labels(reply: dict[str, Any]) -> dict[str, Any]:
-    """A reply to a ``complete_request`` in which what has several lines is listed by a
-    label: front ends insert what stands beside it."""
+    """A reply to a ``complete_request`` as pages list it: what has several lines by a
+    label, as front ends insert what stands beside it; and each type on one line, where
+    JupyterLab would break it and write the next item over it."""
     matches = list(reply.get("matches", ()))
     items = reply.get("metadata", {}).get(_TYPES, ())
     for place, item in enumerate(items):
@@ -136,4 +140,5 @@ def with_labels(reply: dict[str, Any]) -> dict[str, Any]:
         if kind == "snippet" and place < len(matches):
             matches[place] = label
             item["type"] = kind
+        item["type"] = str(item.get("type", "")).replace(" ", NO_BREAK)
     return {**reply, "matches": matches}

@@ -130,12 +130,14 @@ def test_what_has_several_lines_is_listed_by_a_label() -> None:
     items = [
         {"text": "CREATE TABLE a\n(", "type": "snippet CREATE TABLE … a source"},
         {"text": "CREATE", "type": "keyword"},
+        {"text": "fare", "type": "column DOUBLE"},
     ]
     reply = {
         "matches": [item["text"] for item in items],
         "metadata": {"_jupyter_types_experimental": items},
     }
     made = with_labels(reply)
-    assert made["matches"] == ["CREATE TABLE … a source", "CREATE"]
-    assert [item["text"] for item in items] == ["CREATE TABLE a\n(", "CREATE"]
-    assert items[0]["type"] == "snippet"
+    assert made["matches"] == ["CREATE TABLE … a source", "CREATE", "fare"]
+    assert [item["text"] for item in items] == ["CREATE TABLE a\n(", "CREATE", "fare"]
+    kinds = [item["type"] for item in items]
+    assert kinds == ["snippet", "keyword", "column\u00a0DOUBLE"]
