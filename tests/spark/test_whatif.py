@@ -130,6 +130,7 @@ def test_arrivals_tell_how_long_after_its_end_a_window_came(session):
     assert found.table().to_pylist()[0]["closed_at_end"] == 1
 
 
+@pytest.mark.long
 def test_two_sources_meet_each_other_chunk_by_chunk_each_time(session):
     script = """CREATE TABLE flights (
         WATERMARK FOR sched_dep AS sched_dep - INTERVAL '10 minutes'
