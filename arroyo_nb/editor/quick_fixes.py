@@ -54,7 +54,13 @@ def fixes_of(problem: CellProblem, cell: CellText) -> tuple[Fix, ...]:
         The cell.
     """
     found = dict.fromkeys(_Fixes(problem, cell).found())
-    return tuple(fix for fix in found if fix.edits)[:MOST]
+    text = cell.text
+    changes = (
+        fix
+        for fix in found
+        if any(text[edit.start : edit.end] != edit.text for edit in fix.edits)
+    )
+    return tuple(changes)[:MOST]
 
 
 @dataclass(frozen=True)
