@@ -170,9 +170,12 @@ class Module:
                 return self.value(self._aliases[path]).type
         finally:
             self._within.pop()
+        generic = getattr(node, "value", None)
+        # A constant has a value too, which is no part of the tree.
+        named = generic if isinstance(generic, ast.expr) else node
         raise UnknownType(
             f"Unsupported Python type: {ast.unparse(node)}",
-            hint=_hint(path or ast.unparse(getattr(node, "value", node))),
+            hint=_hint(path or ast.unparse(named)),
         )
 
     def _struct(self, of: ast.ClassDef) -> StructOf:
@@ -250,7 +253,8 @@ def _parsed(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
             inner = ast.parse(node.value, mode="eval").body
-        except SyntaxError:
+        # ValueError: it has a NUL.
+        except (SyntaxError, ValueError):
             return node
         return ast.copy_location(inner, node)
     return node
