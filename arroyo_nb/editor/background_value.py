@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+_LOG = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
@@ -16,7 +19,8 @@ class BackgroundValue(Generic[Value]):
     Parameters
     ----------
     find
-        Finds the value, on a thread of its own; it raises nothing, and ends by itself.
+        Finds the value, on a thread of its own, and ends by itself. What it raises is
+        logged: the value before stays the newest one.
     keep_s
         For how many seconds a value is new enough.
     """
@@ -39,5 +43,8 @@ class BackgroundValue(Generic[Value]):
         return self._value
 
     def _look(self) -> None:
-        self._value = self._find()
+        try:
+            self._value = self._find()
+        except Exception:
+            _LOG.exception("a value of the side panel could not be found")
         self._found_at = time.monotonic()

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.editor.answers import EditorContext
+from arroyo_nb.editor.secret_values import HIDDEN, secret_values
 from arroyo_nb.editor.tokens import EditorToken, TokenKind, tokens_of
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.functions.user_defined import user_defined
@@ -218,7 +219,10 @@ class CellTables:
             for token in tokens_of(text)
             if token.kind is TokenKind.PARAMETER
         }
+        variables = self._context.variables
+        # An explanation may quote an expression.
+        hidden = {name: HIDDEN for name, _ in secret_values(text, variables)}
         try:
-            return bind(text, {**missing, **self._context.variables})
+            return bind(text, {**missing, **variables, **hidden})
         except ArroyoError:
             return bind(text, missing)

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from arroyo_nb.cell_magics import CELL_MAGICS, CellMagic
 
+LONGEST = 200_000
+"""Cells of more characters hold data: the editor leaves them alone, as to read one at
+each key would keep the kernel from its work."""
+
 _FIRST_LINE = re.compile(r"%%(\w+)(?=\s|\Z)(?P<line>[^\r\n]*)(?:\r\n|\r|\n|\Z)")
 
 
@@ -51,3 +55,9 @@ def read_cell(text: str) -> CellText | None:
     if found is None or magic is None:
         return None
     return CellText(text, magic, found["line"], found.end())
+
+
+def read_short_cell(text: str) -> CellText | None:
+    """The cell that an editor is asked about while somebody types; None where it is not
+    one of ours, or longer than :data:`LONGEST`."""
+    return read_cell(text) if len(text) <= LONGEST else None

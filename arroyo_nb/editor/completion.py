@@ -23,7 +23,7 @@ from IPython.core.completer import (
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.cell_magics import Content
-from arroyo_nb.editor.cell_text import CellText, read_cell
+from arroyo_nb.editor.cell_text import CellText, read_short_cell
 from arroyo_nb.editor.completion_of_tests import around_query
 from arroyo_nb.editor.explanations import shortened
 from arroyo_nb.editor.snippets import HEAD, table_snippets
@@ -62,12 +62,13 @@ NOT_CODE = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)|(?P<string>'(?:[^']|'')*(?P<closed>'|\Z))", re.DOTALL
 )
 WITH = re.compile(r"\bWITH\s*\((?P<options>[^()]*)\Z", re.IGNORECASE)
-VALUE = re.compile(r"(?P<key>[\w.]+)'?\s*=\s*'(?P<value>[^']*)\Z")
-OPTION = re.compile(r"([\w.]+)'?\s*=\s*'([^']*)'")
+# Behind a lookbehind a long word is tried once, not at each of its characters.
+VALUE = re.compile(r"(?<![\w.])(?P<key>[\w.]+)'?\s*=\s*'(?P<value>[^']*)\Z")
+OPTION = re.compile(r"(?<![\w.])([\w.]+)'?\s*=\s*'([^']*)'")
 AFTER_TABLE = re.compile(
     r"\b(?:FROM|JOIN|INTO|DESCRIBE|DROP\s+(?:TABLE|VIEW))\s+\"?\w*\Z", re.IGNORECASE
 )
-QUALIFIED = re.compile(r"(?P<owner>\w+)\.\"?\w*\Z")
+QUALIFIED = re.compile(r"(?<!\w)(?P<owner>\w+)\.\"?\w*\Z")
 ALIAS = re.compile(r"(?:\b(?:FROM|JOIN)|,)\s+(\w+)\s+(?:AS\s+)?(\w+)\b", re.IGNORECASE)
 DECLARED = re.compile(
     r"(?<!DROP )\b(?:TABLE|VIEW)\s+(\w+)|(?:\bWITH|,)\s+(\w+)\s+AS\s*\(", re.IGNORECASE
@@ -76,8 +77,8 @@ BEGUN = re.compile(
     r"(?:\A|;)\s*(?P<typed>[A-Z]+|CREATE\s+(?:T[ABLE]*\s*)?)\Z",
     re.IGNORECASE,
 )
-WORD = re.compile(r"\"?\w*\Z")
-SHELL_WORD = re.compile(r"\S*\Z")
+WORD = re.compile(r"\"?(?<!\w)\w*\Z")
+SHELL_WORD = re.compile(r"(?<!\S)\S*\Z")
 
 Found: TypeAlias = Iterable[tuple[str, str]]
 """Completions: text and kind."""
@@ -115,7 +116,7 @@ def complete(session: Session, context: CompletionContext) -> SimpleMatcherResul
     line = lines[row][:column]
     if re.match(r"\s*%arroyo\s", line):
         return _result(_line_word(line), _command(session, line))
-    cell = read_cell(context.full_text)
+    cell = read_short_cell(context.full_text)
     if cell is None or cell.magic.content is Content.PYTHON:
         return {"completions": []}
     if row == 0:
@@ -288,7 +289,7 @@ def _with(written: str) -> SimpleMatcherResult:
     if (value := VALUE.search(written)) is not None:
         choices = choices_of(value["key"], given)
         return _result(value["value"], ((choice, "value") for choice in choices))
-    word = re.search(r"[\w.]*\Z", written)
+    word = re.search(r"(?<![\w.])[\w.]*\Z", written)
     left = [
         (option.name, "option, required" if option.required else "option")
         for option in options_for(given)

@@ -8,6 +8,7 @@ typed over needs no answer.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from arroyo_nb.errors import ArroyoError
 
 if TYPE_CHECKING:
     from arroyo_nb.session import Session
+
+_LOG = logging.getLogger(__name__)
 
 TARGET = "arroyo_nb.editor"
 
@@ -100,10 +103,10 @@ class EditorConnection:
                 comm = self._comm
             reply = {"id": question.get("id"), **self.answer(question)}
             try:
-                comm.send(reply)
-            except (UnicodeEncodeError, ValueError):
-                # Half a surrogate pair of the cell, quoted by the answer.
-                comm.send({"id": question.get("id"), "error": "it is not Unicode"})
+                _send(comm, reply)
+            except Exception:
+                # The next question comes to this thread too.
+                _LOG.exception("an answer could not be sent")
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one message: ``{"answer": ...}`` or ``{"error": ...}``."""
@@ -127,3 +130,12 @@ class EditorConnection:
             # The thread answers the questions of all cells: a bug in one of them is
             # told to who asked it.
             return {"error": f"{type(bug).__name__}: {bug}"}
+
+
+def _send(comm: Any, reply: dict[str, Any]) -> None:
+    try:
+        comm.send(reply)
+    except (UnicodeEncodeError, ValueError):
+        # Half a surrogate pair of the cell, quoted by the answer.
+        problem = "the cell has half of a character (a lone surrogate): remove it"
+        comm.send({"id": reply["id"], "error": problem})

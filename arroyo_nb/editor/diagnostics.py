@@ -45,15 +45,16 @@ def diagnose(cell: CellText, context: EditorContext) -> tuple[Diagnostic, ...]:
 
 def _diagnosed(cell: CellText, context: EditorContext) -> Iterator[Diagnostic]:
     from arroyo_nb.editor.quick_fixes import fixes_of
+    from arroyo_nb.editor.secret_values import hide_values
 
     for problem in sorted(_problems(cell, context), key=lambda p: p.span)[:MOST]:
-        error = problem.error
+        error, known = problem.error, (cell.text, context.variables)
         yield Diagnostic(
             problem.span.start,
             problem.span.end,
             problem.severity,
-            error.message,
-            error.hint,
+            hide_values(error.message, *known),
+            error.hint and hide_values(error.hint, *known),
             fixes_of(problem, cell),
         )
 

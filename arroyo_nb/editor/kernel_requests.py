@@ -73,9 +73,9 @@ def inspection(
         The cursor, in characters; it may be behind the end.
     """
     from arroyo_nb.cell_magics import Content
-    from arroyo_nb.editor.cell_text import read_cell
+    from arroyo_nb.editor.cell_text import read_short_cell
 
-    cell = read_cell(code)
+    cell = read_short_cell(code)
     if cell is None or cell.magic.content is Content.PYTHON:
         return None
     # Of the magic itself IPython shows its help, the table of its options.
@@ -93,12 +93,12 @@ def _found(
     session: Session, variables: Mapping[str, Any], code: str, at: int
 ) -> Hover | None:
     from arroyo_nb.editor.answers import EditorContext
-    from arroyo_nb.editor.cell_text import read_cell
+    from arroyo_nb.editor.cell_text import read_short_cell
     from arroyo_nb.editor.hover import hover
     from arroyo_nb.editor.signature import signature
     from arroyo_nb.editor.snippets import snippet_hover
 
-    cell = read_cell(code)
+    cell = read_short_cell(code)
     assert cell is not None, "it is one"
     catalog = session.catalog.with_functions(session.function_rows())
     context = EditorContext(catalog, session.strict, variables)

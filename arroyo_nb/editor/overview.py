@@ -167,7 +167,9 @@ class _Overviews:
         if self._catalog is not session.catalog:
             self._tables = _tables(session.catalog)
             self._catalog = session.catalog
-        ordered = sorted(session.runs.values(), key=lambda run: run.state.ended)
+        # At once: a cell may start another run meanwhile.
+        runs = list(session.runs.values())
+        ordered = sorted(runs, key=lambda run: run.state.ended)
         return Overview(
             self._tables,
             self._topics.newest(session),

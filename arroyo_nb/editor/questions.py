@@ -61,10 +61,10 @@ class Question:
 
     @cached_property
     def cell(self) -> CellText | None:
-        """The cell; None where it is not one of ours."""
-        from arroyo_nb.editor.cell_text import read_cell
+        """The cell; None where it is not one of ours, or too long."""
+        from arroyo_nb.editor.cell_text import read_short_cell
 
-        return read_cell(self.text)
+        return read_short_cell(self.text)
 
     @cached_property
     def context(self) -> EditorContext:

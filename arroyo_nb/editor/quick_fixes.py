@@ -62,7 +62,13 @@ def fixes_of(problem: CellProblem, cell: CellText) -> tuple[Fix, ...]:
         # The problem is told all the same.
         _LOG.exception("no fix could be found")
         return ()
-    return tuple(fix for fix in found if fix.edits)[:MOST]
+    text = cell.text
+    changes = (
+        fix
+        for fix in found
+        if any(text[edit.start : edit.end] != edit.text for edit in fix.edits)
+    )
+    return tuple(changes)[:MOST]
 
 
 @dataclass(frozen=True)

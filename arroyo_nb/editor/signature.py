@@ -11,6 +11,9 @@ from arroyo_nb.editor.explanations.windows import explain_window
 from arroyo_nb.editor.pointed_word import last_token
 from arroyo_nb.editor.tokens import TokenKind, closing, openings
 
+DEEPEST = 100
+"""The function is looked for in so many brackets around a place."""
+
 _WITH_BRACKETS = {"CAST", "TRY_CAST", "EXTRACT"}
 
 
@@ -32,7 +35,7 @@ def signature(cell: CellText, at: int, context: EditorContext) -> Hover | None:
     if word.token.text == ")" and word.token.end <= at:
         opens = openings(word.statement, word.place)[1:]
     with planning(context):
-        for opening in opens:
+        for opening in opens[:DEEPEST]:
             close = closing(word.statement, opening)
             if opening == 0 or (
                 close < len(word.statement) and word.statement[close].end <= at

@@ -237,11 +237,13 @@ class _Rewriting:
         has_window = False
         for item in split_items(self._words, self._clauses.items):
             first = self._words[item[0]]
-            if first.text == "*":
+            is_field = first.upper in _FIELDS
+            # More than a name for the field would be lost with it.
+            if first.text == "*" or (is_field and not self._is_named(item)):
                 return None
             window = self._window_of(item)
             rest = [word.text for word in self._words[item[0] : item[1]]]
-            if first.upper in _FIELDS or (window and "_" in first.text):
+            if is_field or (window and "_" in first.text):
                 continue
             if window is None:
                 kept.append(self._written(item))
@@ -255,6 +257,11 @@ class _Rewriting:
         part = self._clauses.items
         start, end = self._words[part[0]].start, self._words[part[1] - 1].end
         return Edit(start, end, ", ".join(kept))
+
+    def _is_named(self, item: tuple[int, int]) -> bool:
+        """Whether an item is a name alone, or one with another name behind it."""
+        behind = [word.upper for word in self._words[item[0] + 1 : item[1]]]
+        return len(behind) - (behind[:1] == ["AS"]) <= 1
 
     def _groups(self) -> Iterator[Edit]:
         clauses, words = self._clauses, self._words

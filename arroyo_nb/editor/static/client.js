@@ -1,5 +1,5 @@
 // Asks the kernel. One comm a kernel; at most one question of a kind is on its way, the newest
-// one waits, and older ones are dropped (undefined). Whatever goes wrong, who asks is told null:
+// one of each cell waits, and its older ones are dropped (undefined). Whatever goes wrong, who asks is told null:
 // an editor without a kernel is silent.
 
 const TARGET = 'arroyo_nb.editor';
@@ -10,9 +10,10 @@ const SUBSHELL_MS = 2_000;
  * @typedef {{status: string, connectionStatus: string, isDisposed: boolean, clientId: string,
  *   username: string, info: Promise<any>, supportsSubshells: boolean, sendControlMessage: Function,
  *   createComm: Function, statusChanged: any, disposed: any}} Kernel
- * @typedef {{ask: string, text: string, at: number | null, done: (answer: any) => void}} Question
+ * @typedef {{ask: string, text: string, at: number | null, of: any,
+ *   done: (answer: any) => void}} Question
  * @typedef {{ask: (kernel: Kernel | null | undefined, ask: string, text?: string,
- *   at?: number | null) => Promise<any>}} Client
+ *   at?: number | null, of?: any) => Promise<any>}} Client
  */
 
 /** Questions of one kernel. */
@@ -24,8 +25,8 @@ class Line {
   constructor(kernel, messages) {
     this.kernel = kernel;
     this.messages = messages;
-    /** @type {Map<string, Question>} */
-    this.waiting = new Map();
+    /** @type {Question[]} */
+    this.waiting = [];
     /** By kind. @type {Map<string, Question & {id: number, timer: any}>} */
     this.asked = new Map();
     /** @type {any} */
@@ -42,9 +43,9 @@ class Line {
 
   /** Forgets the comm: the kernel that it led to has ended. */
   reset() {
-    const open = [...this.waiting.values(), ...this.asked.values()];
+    const open = [...this.waiting, ...this.asked.values()];
     for (const { timer } of this.asked.values()) clearTimeout(timer);
-    this.waiting.clear();
+    this.waiting = [];
     this.asked.clear();
     this.opening = null;
     for (const question of open) question.done(null);
@@ -59,8 +60,9 @@ class Line {
   /** @param {Question} question */
   add(question) {
     if (!this.isUp) return question.done(null);
-    this.waiting.get(question.ask)?.done(undefined);
-    this.waiting.set(question.ask, question);
+    const older = this.waiting.find(({ ask, of }) => ask === question.ask && of === question.of);
+    this.waiting = [...this.waiting.filter((one) => one !== older), question];
+    older?.done(undefined);
     void this.sendNext(question.ask);
   }
 
@@ -73,9 +75,10 @@ class Line {
       // The kernel was restarted in between: reset() has answered.
       if (opening !== this.opening) return;
       if (!comm) return this.reset();
-      const question = this.waiting.get(kind);
+      // The newest one first: it is of the cell that somebody types in.
+      const question = this.waiting.filter(({ ask }) => ask === kind).at(-1);
       if (!question || this.asked.has(kind)) return;
-      this.waiting.delete(kind);
+      this.waiting = this.waiting.filter((one) => one !== question);
       const id = ++this.last;
       const timer = setTimeout(() => {
         // The comm may be another one since: the extension was loaded again.
@@ -126,7 +129,7 @@ class Line {
       clearTimeout(question.timer);
       this.asked.delete(kind);
       question.done(data.error === undefined ? data.answer ?? null : { error: data.error });
-      if (this.waiting.has(kind)) void this.sendNext(kind);
+      if (this.waiting.some(({ ask }) => ask === kind)) void this.sendNext(kind);
     }
   }
 }
@@ -150,14 +153,14 @@ export async function createClient(use) {
   return {
     /**
      * The kernel's answer; `{error}` where it refuses, null where there is none, undefined
-     * where a newer question of the kind has taken this one's place.
+     * where a newer question of the kind, and of the same cell, has taken this one's place.
      */
-    ask: (kernel, ask, text = '', at = null) =>
+    ask: (kernel, ask, text = '', at = null, of = null) =>
       new Promise((done) => {
         if (!kernel || kernel.isDisposed) return done(null);
         let line = lines.get(kernel);
         if (!line) lines.set(kernel, (line = new Line(kernel, KernelMessage)));
-        line.add({ ask, text, at, done });
+        line.add({ ask, text, at, of, done });
       })
   };
 }

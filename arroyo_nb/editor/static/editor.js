@@ -46,7 +46,7 @@ export const editor = async ({ use, client }) => {
   /** @param {any} of */
   const check = async (of) => {
     const { doc } = of.state;
-    const answer = await client.ask(kernelOf(of), 'check', doc.toString());
+    const answer = await client.ask(kernelOf(of), 'check', doc.toString(), null, of);
     // Of a text that has been typed over, or dropped for a newer one: another comes.
     if (answer === undefined || of.state.doc !== doc || !isOurs(of.state)) return;
     marks.show(of, answer?.marks ?? []);

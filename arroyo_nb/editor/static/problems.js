@@ -86,9 +86,13 @@ export const problems = ({ view: codemirror, state: { StateEffect, StateField } 
     return found;
   };
 
-  /** @param {any} view @param {Fix} fix */
-  const apply = (view, fix) => {
-    if (view.state.readOnly) return;
+  /** @param {any} view @param {Fix} chosen */
+  const apply = (view, chosen) => {
+    // A tooltip may be older than the marks: its places would be those of an older text.
+    const wanted = JSON.stringify(chosen);
+    const fixes = list(view.state).flatMap(({ mark }) => mark.fixes);
+    const fix = fixes.find((one) => JSON.stringify(one) === wanted);
+    if (view.state.readOnly || !fix) return;
     const { since } = view.state.field(shown);
     const place = (/** @type {number} */ at) => (since ? since.mapPos(at) : at);
     view.dispatch({

@@ -284,8 +284,7 @@ class SidePanel {
   async stop(name) {
     const kernel = this.notebook.kernel;
     // One at a time: of two questions of a kind only the newer one is answered.
-    await this.stopping;
-    this.stopping = this.client.ask(kernel, 'stop', name);
+    this.stopping = this.stopping.then(() => this.client.ask(kernel, 'stop', name));
     const found = await this.stopping;
     this.say(found?.note ?? found?.error ?? `The kernel did not answer: is ${name} stopped?`);
     await this.refresh();

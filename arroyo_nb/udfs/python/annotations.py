@@ -252,7 +252,8 @@ def _parsed(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
             inner = ast.parse(node.value, mode="eval").body
-        except SyntaxError:
+        # ValueError: it has a NUL.
+        except (SyntaxError, ValueError):
             return node
         return ast.copy_location(inner, node)
     return node

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from arroyo_nb.editor import questions
+from arroyo_nb.editor.cell_text import LONGEST
 from arroyo_nb.editor.connection import TARGET, EditorConnection
 from arroyo_nb.editor.utf16 import Utf16Places
 from arroyo_nb.errors import SyntaxProblem
@@ -208,3 +209,34 @@ def test_a_place_inside_a_pair_is_before_it() -> None:
 def test_a_place_outside_of_the_cell_is_its_edge(session: Session) -> None:
     for units, at in ((-5, 0), (2, 1), (99, 3), (None, 0)):
         assert questions.Question(session, "🛫ab", units).at == at
+
+
+def test_an_answer_that_cannot_be_sent_is_not_the_last(
+    opened: EditorConnection,
+    comm: Comm,
+    monkeypatch: pytest.MonkeyPatch,
+    eventually: Eventually,
+) -> None:
+    send = comm.send
+    refused: list[Any] = []
+
+    def refuse(data: dict[str, Any]) -> None:
+        refused.append(data)
+        raise RuntimeError("the socket is closed")
+
+    monkeypatch.setattr(comm, "send", refuse)
+    ask(comm, {"id": 1, "ask": "check", "text": ""})
+    eventually(lambda: refused)
+    monkeypatch.setattr(comm, "send", send)
+    ask(comm, {"id": 2, "ask": "check", "text": ""})
+    eventually(lambda: comm.sent)
+    assert [sent["id"] for sent in comm.sent] == [2]
+
+
+def test_a_cell_full_of_data_is_left_alone(opened: EditorConnection) -> None:
+    text = "%%arroyo\nSELECT " + "x" * LONGEST
+    empty = {"marks": [], "result": []}
+    assert opened.answer({"ask": "check", "text": text}) == {"answer": empty}
+    for kind in ("hover", "signature", "format"):
+        message = {"ask": kind, "text": text, "at": len(text)}
+        assert opened.answer(message) == {"answer": None}

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import statistics
 import time
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from IPython.core.completer import CompletionContext
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.editor import sql_check
 from arroyo_nb.editor.answers import EditorContext
 from arroyo_nb.editor.cell_text import read_cell
+from arroyo_nb.editor.completion import complete
 from arroyo_nb.editor.diagnostics import diagnose
 from arroyo_nb.editor.result_schema import result_schema
 from arroyo_nb.editor.script_check import CheckedScript
+from arroyo_nb.editor.signature import signature
+from arroyo_nb.session import Session
 
 STATEMENTS = 200
 
@@ -132,3 +138,24 @@ def test_the_result_of_a_cell_needs_no_second_plan(
     # Other tables, or a function that was edited, are asked again.
     assert diagnose(cell, EditorContext(Catalog(), strict=True)) == ()
     assert len(planned) == 2
+
+
+@pytest.mark.parametrize("piece", ["(", "{", "WITH (", "abs(", "f("])
+def test_many_open_brackets_take_no_time(piece: str) -> None:
+    text = "%%arroyo\nSELECT " + piece * 5_000
+    cell = read_cell(text)
+    assert cell is not None
+    begin = time.process_time()
+    signature(cell, len(text), EditorContext(Catalog()))
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize("before", ["SELECT ", "CREATE TABLE t (a INT) WITH (", "-- "])
+def test_a_long_word_is_completed_in_no_time(before: str) -> None:
+    text = f"%%arroyo\n{before}{'x' * 100_000} = 1, "
+    session = SimpleNamespace(catalog=Catalog(), function_rows=dict)
+    column = len(text) - len("%%arroyo\n")
+    place = CompletionContext("", text, column, 1, None)
+    begin = time.process_time()
+    complete(cast(Session, session), place)
+    assert time.process_time() - begin < 5

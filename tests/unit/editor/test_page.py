@@ -17,6 +17,35 @@ from arroyo_nb.editor import completion
 from arroyo_nb.editor.questions import QUESTIONS
 from arroyo_nb.sql import dialect
 
+CELLS_ASK = """
+import { createClient } from './client.mjs';
+const sent = [];
+const comm = { send: (data) => sent.push(data) };
+const signal = { connect: () => {} };
+const kernel = {
+  status: 'idle', connectionStatus: 'connected',
+  statusChanged: signal, disposed: signal,
+  sendControlMessage: () => ({ done: { content: { comms: { 1: {} } } } }),
+  createComm: () => comm
+};
+const KernelMessage = { createMessage: () => ({}) };
+const client = await createClient(async () => ({ KernelMessage }));
+const told = {};
+const ask = async (text, of) => {
+  const answer = await client.ask(kernel, 'check', text, null, of);
+  told[text] = answer === undefined ? 'dropped' : answer;
+};
+const all = [ask('a1', 'a'), ask('b1', 'b'), ask('a2', 'a'), ask('c1', 'c')];
+const next = () => new Promise((done) => setTimeout(done, 5));
+for (let number = 0; number < 3; number++) {
+  while (sent.length <= number) await next();
+  comm.onMsg({ content: { data: { id: sent[number].id, answer: sent[number].text } } });
+}
+await Promise.all(all);
+console.log(JSON.stringify({ sent: sent.map(({ text }) => text), told }));
+"""
+"""Three cells ask at once, as when a notebook is opened; one of them twice."""
+
 ROOT = Path(__file__).parents[3]
 STATIC = ROOT / "arroyo_nb" / "editor" / "static"
 LANGUAGE = (STATIC / "sql_language.js").read_text()
@@ -114,3 +143,20 @@ def test_types_are_right(tmp_path: Path) -> None:
         [tsc, *flags.split(), *files], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_a_question_takes_the_place_of_one_of_its_own_cell_alone(
+    tmp_path: Path,
+) -> None:
+    if (node := shutil.which("node")) is None:
+        pytest.skip("the page's modules are run where node is")
+    shutil.copyfile(STATIC / "client.js", tmp_path / "client.mjs")
+    script = tmp_path / "ask.mjs"
+    script.write_text(CELLS_ASK)
+    command = [node, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    # The newest cell first, and no cell is forgotten.
+    assert found["sent"] == ["c1", "a2", "b1"]
+    assert found["told"] == {"a1": "dropped", "a2": "a2", "b1": "b1", "c1": "c1"}

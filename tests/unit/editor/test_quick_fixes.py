@@ -255,3 +255,19 @@ def test_the_query_of_a_test_is_mended_in_its_place() -> None:
     )
     ((fix,),) = [d.fixes for d in told(text)]
     assert "FROM trips GROUP BY name\n\nEXPECT" in fixed(text, fix)
+
+
+def test_a_column_made_of_a_field_of_a_window_is_not_lost() -> None:
+    text = (
+        "%%arroyo\nSELECT window_start + INTERVAL '1' HOUR AS due, count(*) AS n FROM "
+        "TABLE(TUMBLE(TABLE trips, DESCRIPTOR(at), INTERVAL '10' MINUTES)) "
+        "GROUP BY window_start"
+    )
+    fixes = [fix for d in told(text) for fix in d.fixes]
+    assert all("due" in fixed(text, fix) for fix in fixes)
+
+
+def test_a_fix_that_changes_nothing_is_not_offered() -> None:
+    text = "%%arroyo\nCREATE TABLE made (id INT\ufeff) WITH (connector = 'blackhole')"
+    (diagnostic,) = told(text)
+    assert [f for f in diagnostic.fixes if fixed(text, f) == text] == []

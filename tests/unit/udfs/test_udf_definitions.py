@@ -136,6 +136,13 @@ def test_a_decorator_is_known_by_its_import(decorator):
 MISTAKES = [
     ("def f(a: int) -> int: ...", "does not contain a UDF", None),
     ("@udf\ndef f(a) -> int: ...", "Could not get name of type for argument a", "a"),
+    (
+        "@udf\ndef f(a: 's None') -> int: ...",
+        "Unsupported Python type: 's None'",
+        "'s None'",
+    ),
+    ("@udf\ndef f(a: '\\0') -> int: ...", "Unsupported Python type", "'\\0'"),
+    ("@udf\ndef f(a: 3) -> int: ...", "Unsupported Python type: 3", "3"),
     ("@udf\ndef f(a: set) -> int: ...", "Unsupported Python type: set", "set"),
     ("@udf\ndef f(a: list) -> int: ...", "Unsupported Python type: list", "list"),
     ("@udf\ndef f(a: int | str) -> int: ...", "Unsupported Python type", "int | str"),
