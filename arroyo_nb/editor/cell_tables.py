@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.editor.answers import EditorContext
+from arroyo_nb.editor.cell_statements import CellStatements
 from arroyo_nb.editor.secret_values import HIDDEN, secret_values
 from arroyo_nb.editor.tokens import EditorToken, TokenKind, tokens_of
 from arroyo_nb.errors import ArroyoError
@@ -30,29 +31,12 @@ from arroyo_nb.sql.statements import CreateTable, CreateView, Query, Statement
 MOST_KEPT = 1000
 """So many declarations are kept between questions."""
 
-_BEFORE_NAME = {"OR", "REPLACE", "TEMPORARY", "TEMP", "IF", "NOT", "EXISTS"}
-
 
 @contextmanager
 def planning(context: EditorContext) -> Iterator[None]:
     """In the block, statements can be planned."""
     with deep_stack(), at_one_time(), user_defined(context.catalog.functions):
         yield
-
-
-def declared_name(statement: Sequence[EditorToken]) -> str:
-    """The table or view that a statement makes, in lower case; empty: none."""
-    if statement[0].word != "CREATE":
-        return ""
-    is_named = False
-    for token in statement[1:10]:
-        if is_named and token.name and token.word not in _BEFORE_NAME:
-            return token.name.lower()
-        if token.word in ("TABLE", "VIEW"):
-            is_named = True
-        elif token.word not in _BEFORE_NAME:
-            return ""
-    return ""
 
 
 def _declared(text: str, catalog: Catalog) -> Relation | None:
@@ -120,17 +104,14 @@ class CellTables:
 
     def __init__(
         self,
-        statements: Sequence[Sequence[EditorToken]],
+        statements: CellStatements,
         text: str,
         context: EditorContext,
     ) -> None:
         self._statements = statements
         self._text = text
         self._context = context
-        self._declared: dict[str, list[int]] = {}
-        for place, statement in enumerate(statements):
-            if name := declared_name(statement):
-                self._declared.setdefault(name, []).append(place)
+        self._declared = statements.declared
         self._made: dict[int, Relation | None] = {}
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from arroyo_nb.editor.answers import EditorContext
+from arroyo_nb.editor.cell_statements import CellStatements
 from arroyo_nb.editor.cell_tables import CellTables
 from arroyo_nb.editor.cell_text import CellText
 from arroyo_nb.editor.query_scope import QueryScope
@@ -15,10 +16,7 @@ from arroyo_nb.editor.tokens import (
     EditorToken,
     TokenKind,
     closing,
-    code_of,
     openings,
-    statements_of,
-    tokens_of,
 )
 
 NO_TOKEN = EditorToken(TokenKind.SYMBOL, "", 0, 0)
@@ -134,21 +132,22 @@ def pointed_words(
     span = sql_span(cell)
     if span is None or not span.start <= at <= span.end:
         return ()
-    tokens = tokens_of(cell.text, span.start, span.end)
+    statements = CellStatements(cell.text, span)
     if any(
         t.kind is TokenKind.COMMENT
         and t.start < at
         and (at < t.end or t.text[0] == "-")
-        for t in tokens
+        for t in statements.tokens_around(at)
         if t.touches(at)
     ):
         return ()
-    statements = statements_of(code_of(tokens))
+    number = statements.number_at(at)
+    if number is None:
+        return ()
     tables = CellTables(statements, cell.text, context)
+    statement = statements[number]
     found = [
         PointedWord(statement, place, number, tables, cell.text, at, context)
-        for number, statement in enumerate(statements)
-        if statement[0].start <= at <= statement[-1].end
         for place, token in enumerate(statement)
         if token.touches(at)
     ]
@@ -169,11 +168,13 @@ def last_token(cell: CellText, at: int, context: EditorContext) -> PointedWord |
     span = sql_span(cell)
     if span is None or not span.start <= at <= span.end:
         return None
-    statements = statements_of(code_of(tokens_of(cell.text, span.start, span.end)))
+    statements = CellStatements(cell.text, span)
+    number = statements.last_before(at)
+    if number is None:
+        return None
+    statement = statements[number]
+    places = [place for place, token in enumerate(statement) if token.start < at]
+    if not places:
+        return None
     tables = CellTables(statements, cell.text, context)
-    for number, statement in reversed([*enumerate(statements)]):
-        places = [p for p, token in enumerate(statement) if token.start < at]
-        if places:
-            found = statement, places[-1], number, tables, cell.text, at, context
-            return PointedWord(*found)
-    return None
+    return PointedWord(*(statement, places[-1], number, tables, cell.text, at, context))

@@ -123,17 +123,6 @@ def code_of(tokens: Sequence[EditorToken]) -> list[EditorToken]:
     return [token for token in tokens if token.kind is not TokenKind.COMMENT]
 
 
-def statements_of(code: Sequence[EditorToken]) -> list[list[EditorToken]]:
-    """The statements that semicolons end, none of them empty."""
-    found: list[list[EditorToken]] = [[]]
-    for token in code:
-        if token.text == ";" and token.kind is TokenKind.SYMBOL:
-            found.append([])
-        else:
-            found[-1].append(token)
-    return [statement for statement in found if statement]
-
-
 def index_at(code: Sequence[EditorToken], at: int) -> int | None:
     """The token that a place is in, or right behind; a word before a symbol."""
     touching = [i for i, token in enumerate(code) if token.touches(at)]
