@@ -412,9 +412,10 @@ def parse_line(line: str) -> CellLine:
     words = split(line)
     given: dict[str, Any] = {}
     if len(words) >= 2 and words[1] == "<<":
+        name = str(words[0])
         with _placed(words[0]):
-            given["variable"] = _value(FLAGS_BY_NAME["-o"], "<<", words[0])
-        given["name"] = words[0]
+            given["variable"] = _value(FLAGS_BY_NAME["-o"], "<<", name)
+        given["name"] = name
         words = words[2:]
     elif words and (meant := _first_word_hint(words[0])) is not None:
         said = f"'{words[0]}' is not an option: {meant}"

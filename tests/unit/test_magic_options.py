@@ -155,3 +155,15 @@ def test_a_command_says_which_options_it_takes(line: str, said: str) -> None:
     with pytest.raises(ArroyoError) as caught:
         COMMANDS[name].parsed(rest)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "line", ["a << --rows 5", "-n a -o b --until '2013-01-01'", "--name=a"]
+)
+def test_what_is_given_is_plain(line: str) -> None:
+    # YAML writes no text that is of a class of its own.
+    kept = [
+        value for value in parse_line(line).given.values() if isinstance(value, str)
+    ]
+    assert kept
+    assert {type(value) for value in kept} == {str}
