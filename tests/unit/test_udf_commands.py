@@ -115,7 +115,7 @@ def test_completion_knows_it(shell):
     with provisionalcompleter():
         cell = "%%arroyo\nSELECT twi"
         found = {c.text: c.type for c in shell.Completer.completions(cell, len(cell))}
-    assert found["twice_"] == "(x BIGINT) -> BIGINT"
+    assert found["twice_"] == "function (x BIGINT) -> BIGINT"
     # The cell of a function has no SQL in it.
     with provisionalcompleter():
         cell = "%%arroyo_udf\nSEL"

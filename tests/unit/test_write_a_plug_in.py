@@ -126,6 +126,7 @@ sys.path.insert(0, {str(ROOT / "docs")!r})
 from reference_pages import PAGES
 
 from arroyo_nb.editor import completion
+from arroyo_nb.editor.table_options import choices_of
 from arroyo_nb.jobs.targets import TARGETS
 
 for page, words in {{
@@ -138,11 +139,11 @@ for page, words in {{
 }}.items():
     missing = [word for word in words if word not in PAGES[page]()]
     assert not missing, (page, missing)
-offered = completion._choices
+offered = choices_of
 assert {{"primes", "logfmt"}} < set(offered("connector", {{}}))
 assert "text_lines" in offered("format", {{"connector": "single_file"}})
 known = {{"soundex", "random_normal", "root_mean_square"}}
-assert known < set(completion._functions())
+assert known < {{name for name, _ in completion._functions()}}
 assert "rates" in completion.FLAG_VALUES["--view"]
 assert "systemd" in completion.FLAG_VALUES["--target"]
 """
