@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arroyo_nb.editor.statements import TOKEN, comment_end
-
-_PLAIN = re.compile(r"\w+|::|<=|>=|<>|!=|\|\||->>|->|&&|\S")
+from arroyo_nb.editor.tokens import code_of, tokens_of
 
 
 @dataclass(frozen=True)
@@ -33,23 +30,10 @@ class SqlWord:
 
 def sql_words(text: str, start: int, end: int) -> list[SqlWord]:
     """The words of a part of a text, without comments."""
-    return list(_words(text, start, end))
-
-
-def _words(text: str, start: int, end: int) -> Iterator[SqlWord]:
-    at = start
-    while at < end:
-        token = TOKEN.search(text, at, end)
-        last = token.start() if token else end
-        for found in _PLAIN.finditer(text, at, last):
-            yield SqlWord(found[0], found.start(), found.end())
-        if token is None:
-            return
-        at = token.end()
-        if token["comment"]:
-            at = comment_end(text, at)
-        elif not token[0].startswith("--"):
-            yield SqlWord(token[0], token.start(), token.end())
+    return [
+        SqlWord(token.text, token.start, token.end)
+        for token in code_of(tokens_of(text, start, end))
+    ]
 
 
 def closing(words: Sequence[SqlWord], opening: int) -> int | None:

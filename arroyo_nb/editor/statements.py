@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from arroyo_nb.editor.tokens import comment_end
 from arroyo_nb.source import Span
 
-TOKEN = re.compile(
+_TOKEN = re.compile(
     r"""
     (?<!\w)[eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)
   | '(?:[^']|'')*(?:'|\Z)
@@ -21,7 +22,6 @@ TOKEN = re.compile(
 )
 """What is no code, and the end of a statement. What is not closed goes to the end of
 the text: it is being typed."""
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
 _NOT_BLANK = re.compile(r"\s*(?:--[^\n]*\n\s*)*")
 
 
@@ -34,10 +34,10 @@ def statements(text: str) -> Iterator[Span]:
     ["SELECT ';' -- a;\\n", 'SELECT 2']
     """
     start = at = 0
-    while (token := TOKEN.search(text, at)) is not None:
+    while (token := _TOKEN.search(text, at)) is not None:
         at = token.end()
         if token["comment"]:
-            at = comment_end(text, at)
+            at = comment_end(text, at, len(text))
         elif token["end"]:
             yield from _statement(text, start, token.start())
             start = at
@@ -49,13 +49,3 @@ def _statement(text: str, start: int, end: int) -> Iterator[Span]:
     start = found.end() if found else start
     if text[start:end].strip():
         yield Span(start, end)
-
-
-def comment_end(text: str, at: int) -> int:
-    """Where a block comment ends that has begun before; they nest."""
-    depth = 1
-    for edge in _COMMENT_EDGE.finditer(text, at):
-        depth += 1 if edge[0] == "/*" else -1
-        if depth == 0:
-            return edge.end()
-    return len(text)

@@ -77,8 +77,8 @@ _TOKEN = re.compile(
   | (?P<number>\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)
   | (?P<word>(?:[^\W\d]|[^\x00-\x7f\s])(?:\w|[^\x00-\x7f\s])*)
   | (?P<parameter>(?<![\w\])"':]):[^\W\d]\w*)
-  | (?P<symbol>::|->>|->|<<|<=>|<=|>=|<>|==|=>|!=|!?~~?\*?|\|\||@>|<@|\?[|&]|\#>>?|\^@
-      |\S)
+  | (?P<symbol>::|->>|->|&&|<<|<=>|<=|>=|<>|==|=>|!=|!?~~?\*?|\|\||@>|<@|\?[|&]|\#>>?
+      |\^@|\S)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -104,12 +104,12 @@ def _tokens(text: str, at: int, end: int) -> Iterator[EditorToken]:
         kind = _KINDS["string" if found.lastgroup == "tag" else found.lastgroup]
         at = found.end()
         if found[0] == "/*":
-            at = _comment_end(text, at, end)
+            at = comment_end(text, at, end)
         yield EditorToken(kind, text[found.start() : at], found.start(), at)
 
 
-def _comment_end(text: str, at: int, end: int) -> int:
-    """Where a block comment ends; they nest."""
+def comment_end(text: str, at: int, end: int) -> int:
+    """Where a block comment ends that has begun before a place; they nest."""
     depth = 1
     for edge in _COMMENT_EDGE.finditer(text, at, end):
         depth += 1 if edge[0] == "/*" else -1
