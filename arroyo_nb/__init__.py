@@ -58,9 +58,9 @@ def active_session() -> Session:
     ArroyoError
         Where ``%load_ext arroyo_nb`` has not been run.
     """
-    from arroyo_nb import magics
+    from arroyo_nb import extension
 
-    return magics.active_session()
+    return extension.active_session()
 
 
 def load_trace(path: str | Path) -> LoadedTrace:
@@ -81,14 +81,14 @@ def load_trace(path: str | Path) -> LoadedTrace:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """What ``%load_ext arroyo_nb`` does: magics, completion, a warm-up begun."""
-    from arroyo_nb import magics
+    from arroyo_nb import extension
 
-    magics.load(shell)
+    extension.load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """What ``%unload_ext arroyo_nb`` does: every run and the engine end; they stay in
     ``%reload_ext``."""
-    from arroyo_nb import magics
+    from arroyo_nb import extension
 
-    magics.unload(shell)
+    extension.unload(shell)

@@ -31,7 +31,7 @@ NO_HISTORY = "--HistoryManager.enabled=False"
 # A busy machine may take minutes where nobody looks.
 LOAD = "%load_ext arroyo_nb\n%config ArroyoMagics.headless_for = '10m'"
 SESSION = """
-from arroyo_nb.magics import _LOADED
+from arroyo_nb.extension import _LOADED
 session = next(iter(_LOADED.values())).magics.session
 """
 """What the tests of a kernel call its session."""

@@ -6,7 +6,7 @@ from shells import new_shell
 
 import arroyo_nb
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.magics import load, unload
+from arroyo_nb.extension import load, unload
 
 CLICKS = """at       | user
 10:00:00 | ann

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from shells import new_shell
 
-from arroyo_nb.magics import load, unload
+from arroyo_nb.extension import load, unload
 from arroyo_nb.session import Session
 
 

@@ -9,7 +9,7 @@ import pytest
 from IPython.utils.capture import capture_output
 from shells import new_shell
 
-from arroyo_nb.magics import load, unload
+from arroyo_nb.extension import load, unload
 from arroyo_nb.session import Session
 
 TABLE = (

@@ -9,9 +9,9 @@ from IPython.utils.capture import capture_output
 from shells import new_shell
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.extension import load, unload
 from arroyo_nb.jobs.spec import Origin
 from arroyo_nb.jobs.spec_file import load as load_spec
-from arroyo_nb.magics import load, unload
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.session import Session

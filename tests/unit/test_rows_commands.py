@@ -11,7 +11,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.utils.capture import capture_output
 
-from arroyo_nb.magics import unload
+from arroyo_nb.extension import unload
 from arroyo_nb.session import Session
 
 CLICKS = """at       | user

@@ -10,7 +10,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.utils.capture import capture_output
 from shells import new_shell
 
-from arroyo_nb.magics import load, unload
+from arroyo_nb.extension import load, unload
 from arroyo_nb.session import Session
 from arroyo_nb.udfs import registry
 
