@@ -22,7 +22,7 @@ OWN_ROOMS = ("connectors/", "feeds/connectors/", "kafka/")
 
 EXCEPTIONS = {
     # The magic and the command line have a local broker, whatever a table's connector.
-    ("magic_options.py", "kafka"),
+    *((name, "kafka") for name in ("magic_options.py", "line_commands.py")),
     # TABLESAMPLE is a clause that sqlglot calls so; a tape is also a folder's name.
     ("plan/refusals.py", "sample"),
     ("engine/warm.py", "tape"),
@@ -52,7 +52,7 @@ TARGET_EXCEPTIONS = {
     ("spark/task_slots.py", "local"),
     ("kafka/sink.py", "local"),
     ("kafka/sink.py", "arroyo"),
-    *((name, "arroyo") for name in ("magics.py", "cell_magics.py")),
+    *((name, "arroyo") for name in ("magics.py", "extension.py", "cell_magics.py")),
 }
 
 IMPORT_EXCEPTIONS = {
