@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from arroyo_nb import magic_options
-from arroyo_nb.magic_options import Flag
+from arroyo_nb.option_flags import Flag
 from arroyo_nb.test_commands import TEST_FLAGS_BY_NAME
 
 

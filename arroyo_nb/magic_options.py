@@ -7,36 +7,29 @@ one: a line that begins with ``--`` is a comment of SQL.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from keyword import iskeyword
 from math import inf
 from typing import Any
 
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.jobs.targets import TARGETS
-from arroyo_nb.registry import did_you_mean
-from arroyo_nb.repairs import rename
+from arroyo_nb.option_flags import (
+    Flag,
+    aligned,
+    flags_by_name,
+    options_text,
+    parse_value,
+    parse_words,
+    placed,
+    split,
+)
 from arroyo_nb.run.options import BY_NAME, RunOptions
-from arroyo_nb.source import Span
 from arroyo_nb.views.sections import view_names
 
 BEGINS = ("latest", "earliest")
 VIEWS = view_names()
-
-
-def _text(text: str) -> str:
-    return text
 
 
 def _count(text: str) -> int:
@@ -82,34 +75,6 @@ def _view(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Flag:
-    """One option.
-
-    Parameters
-    ----------
-    key
-        Under which name its value is found.
-    names
-        Its spellings.
-    doc
-        One line of help.
-    value
-        What its value is called; None: it takes none.
-    parse
-        Makes the value; a ``ValueError`` ends the sentence "``name value``".
-    constant
-        What an option without a value stands for.
-    """
-
-    key: str
-    names: tuple[str, ...]
-    doc: str
-    value: str | None = None
-    parse: Callable[[str], Any] = _text
-    constant: bool = True
-
-
 def _run_flag(name: str) -> Flag:
     """The flag of an option of runs. Its text is parsed by the session, with those that
     Python gives."""
@@ -132,10 +97,6 @@ FLAGS = (
     Flag("explain", ("--explain",), "print the plan, pass by pass, then run"),
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
-
-
-def flags_by_name(flags: Iterable[Flag]) -> Mapping[str, Flag]:
-    return {name: flag for flag in flags for name in flag.names}
 
 
 FLAGS_BY_NAME: Mapping[str, Flag] = flags_by_name(FLAGS)
@@ -277,7 +238,9 @@ class Command:
         ArroyoError
             When it does not fit.
         """
-        words, given = _parsed(rest, flags_by_name(self.flags), len(rest), self.words)
+        words, given = parse_words(
+            rest, flags_by_name(self.flags), len(rest), self.words
+        )
         self.check(words)
         for flag in self.flags:
             if flag.key in self.needs and flag.key not in given:
@@ -413,14 +376,14 @@ def parse_line(line: str) -> CellLine:
     given: dict[str, Any] = {}
     if len(words) >= 2 and words[1] == "<<":
         name = str(words[0])
-        with _placed(words[0]):
-            given["variable"] = _value(FLAGS_BY_NAME["-o"], "<<", name)
+        with placed(words[0]):
+            given["variable"] = parse_value(FLAGS_BY_NAME["-o"], "<<", name)
         given["name"] = name
         words = words[2:]
     elif words and (meant := _first_word_hint(words[0])) is not None:
         said = f"'{words[0]}' is not an option: {meant}"
         raise SyntaxProblem(said, span=words[0].span)
-    return CellLine(given | _parsed(words, FLAGS_BY_NAME, 0)[1])
+    return CellLine(given | parse_words(words, FLAGS_BY_NAME, 0)[1])
 
 
 def parse_rows_line(line: str) -> tuple[str, dict[str, Any]]:
@@ -441,7 +404,7 @@ def parse_named_line(
     line: str, known: Mapping[str, Flag], what: str, usage: str
 ) -> tuple[str, dict[str, Any]]:
     """Parse a name and options; ``what`` has the name. See :func:`parse_rows_line`."""
-    words, given = _parsed(split(line), known, 1, usage=usage)
+    words, given = parse_words(split(line), known, 1, usage=usage)
     if not words and "help" not in given:
         raise SyntaxProblem(f"the {what} has no name", hint=usage)
     return words[0] if words else "", given
@@ -460,118 +423,6 @@ def _first_word_hint(word: str) -> str | None:
     if name.isidentifier():
         return f"write %%arroyo {name} << to name it; SQL begins on the second line"
     return None
-
-
-def _parsed(
-    line: Sequence[str],
-    known: Mapping[str, Flag],
-    most: int,
-    meant: Collection[str] = (),
-    usage: str = "SQL begins on the second line",
-) -> tuple[list[str], dict[str, Any]]:
-    """The words that are none of the options, up to so many, and have none's look, or
-    a meaning of their own; and the options. ``usage`` is told of a word too many."""
-    words, given, left = list[str](), dict[str, Any](), list(line)
-    while left:
-        word = left.pop(0)
-        with _placed(word):
-            name, _, glued = word.partition("=")
-            is_word = name in meant or not (known and name[:1] == "-")
-            if name not in known and len(words) < most and is_word:
-                # Without its place: YAML, for one, writes nothing but a plain text.
-                words.append(f"{name}={glued}" if glued else str(name))
-                continue
-            flag = _flag(name, known, usage)
-            if flag.value is None:
-                if glued:
-                    raise SyntaxProblem(f"option '{name}' takes no value")
-                given[flag.key] = flag.constant
-                continue
-            if not glued and (not left or left[0] in known):
-                needs = f"option '{name}' needs its {flag.value}: {flag.doc}"
-                raise SyntaxProblem(needs)
-        value = glued or left.pop(0)
-        with _placed(word if glued else value):
-            given[flag.key] = _value(flag, name, str(value))
-    return words, given
-
-
-@contextmanager
-def _placed(word: str) -> Iterator[None]:
-    """Give what is wrong with a word of a line its place."""
-    try:
-        yield
-    except SyntaxProblem as problem:
-        if isinstance(word, Word):
-            problem.span = problem.span or word.span
-        raise
-
-
-class Word(str):
-    """A word of a line without its quotes; ``span`` is where it stands with them."""
-
-    __slots__ = ("span",)
-    span: Span
-
-    @classmethod
-    def at(cls, text: str, span: Span) -> Word:
-        """A word at a place."""
-        word = cls(text)
-        word.span = span
-        return word
-
-
-def split(line: str) -> list[Word]:
-    """The words of a line, quoted ones without their quotes.
-
-    >>> split("a 'b c'")[1].span
-    Span(start=2, end=7)
-
-    Raises
-    ------
-    SyntaxProblem
-        When a quote is not closed.
-    """
-    source = StringIO(line)
-    reader = shlex.shlex(source, posix=True)
-    reader.whitespace_split, reader.commenters = True, ""
-    words: list[Word] = []
-    done = 0
-    while True:
-        start = done + len(line[done:]) - len(line[done:].lstrip())
-        try:
-            text = reader.get_token()
-        except ValueError as error:
-            said = f"cannot read the options: {error}".lower()
-            raise SyntaxProblem(said, span=Span(start, len(line))) from None
-        if text is None:
-            return words
-        done = source.tell()
-        # The reader has taken the blank behind the word too; one that a backslash
-        # stands before is part of it.
-        before = line[start : done - 1]
-        is_escaped = (len(before) - len(before.rstrip("\\"))) % 2 == 1
-        end = done - (line[done - 1].isspace() and not is_escaped)
-        words.append(Word.at(text, Span(start, end)))
-
-
-def _flag(name: str, known: Mapping[str, Flag], usage: str) -> Flag:
-    if (flag := known.get(name)) is not None:
-        return flag
-    if not name.startswith("-"):
-        raise SyntaxProblem(f"'{name}' is not an option: {usage}")
-    near = did_you_mean(name, known)
-    raise SyntaxProblem(
-        f"unknown option '{name}': {near or 'see %%arroyo --help'}",
-        repairs=rename(near),
-    )
-
-
-def _value(flag: Flag, name: str, text: str) -> Any:
-    try:
-        return flag.parse(text)
-    except ValueError as error:
-        raise SyntaxProblem(f"{name} '{text}' {error}") from None
 
 
 def help_text() -> str:
@@ -602,7 +453,7 @@ def help_text() -> str:
             "",
             *options_text(FLAGS),
             "",
-            *_aligned(commands),
+            *aligned(commands),
         )
     )
 
@@ -625,14 +476,3 @@ def rows_help_text() -> str:
             *options_text(ROWS_FLAGS),
         )
     )
-
-
-def options_text(flags: Iterable[Flag]) -> list[str]:
-    """Options, a line each."""
-    return _aligned((f"{', '.join(f.names)} {f.value or ''}", f.doc) for f in flags)
-
-
-def _aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
-    kept = [(written.rstrip(), doc) for written, doc in rows]
-    width = max(len(written) for written, _ in kept)
-    return [f"  {written.ljust(width)}  {doc}" for written, doc in kept]

@@ -23,6 +23,7 @@ from arroyo_nb.cell_runs import CellRuns, say
 from arroyo_nb.line_commands import LineCommands
 from arroyo_nb.magic_options import CellLine
 from arroyo_nb.notebook_variables import bind
+from arroyo_nb.option_flags import split
 from arroyo_nb.session import Session
 from arroyo_nb.udf_commands import UdfCommands
 
@@ -83,7 +84,7 @@ class ArroyoMagics(Magics):
     def arroyo(self, line: str, cell: str | None = None) -> None:
         """The table of options, see :mod:`arroyo_nb.magic_options`."""
         if cell is None:
-            self._commands.do([*flags.split(line)])
+            self._commands.do([*split(line)])
         else:
             self._cell(flags.parse_line(line), cell)
 

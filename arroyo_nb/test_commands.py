@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.magic_options import Flag, flags_by_name, options_text, parse_named_line
+from arroyo_nb.magic_options import parse_named_line
+from arroyo_nb.option_flags import Flag, flags_by_name, options_text
 from arroyo_nb.run.interrupts import Interrupted, defer_interrupts, imported
 
 if TYPE_CHECKING:

@@ -36,6 +36,7 @@ from arroyo_nb.functions.examples import TRIPS, split_example
 from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
+from arroyo_nb.option_flags import Flag
 from arroyo_nb.plan.explain.differences import DIFFERENCES
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.functions import UNSUPPORTED_FUNCTIONS
@@ -288,7 +289,7 @@ def covered(name: str) -> tuple[str, str]:
 
 
 def _magics() -> str:
-    def rows(known: Iterable[flags.Flag]) -> Iterator[tuple[str, str]]:
+    def rows(known: Iterable[Flag]) -> Iterator[tuple[str, str]]:
         for flag in known:
             yield (
                 f"`{', '.join(flag.names)} {flag.value or ''}`".replace(" `", "`"),

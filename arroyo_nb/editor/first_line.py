@@ -10,7 +10,8 @@ from arroyo_nb import magic_options as flags
 from arroyo_nb.cell_magics import Content
 from arroyo_nb.editor.cell_text import CellText
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.magic_options import CellLine, Flag, Word
+from arroyo_nb.magic_options import CellLine
+from arroyo_nb.option_flags import Flag, Word, split
 from arroyo_nb.row_tables import watermark_delay
 from arroyo_nb.row_tables.disorder import OPTIONS as DISORDER
 from arroyo_nb.source import Span
@@ -54,7 +55,7 @@ def _placed(key: str, line: str, known: Mapping[str, Flag]) -> Iterator[None]:
     try:
         yield
     except ArroyoError as problem:
-        problem.span = problem.span or _place(key, flags.split(line), known)
+        problem.span = problem.span or _place(key, split(line), known)
         raise
 
 

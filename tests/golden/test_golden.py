@@ -28,6 +28,7 @@ from arroyo_nb.jobs.schema_validation import job_schema
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_changes import JobVersion, judge
 from arroyo_nb.jobs.spec_file import read
+from arroyo_nb.option_flags import split
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.source import ScriptText
 from arroyo_nb.state.compatibility import RULINGS, Outcome
@@ -126,7 +127,7 @@ def test_what_a_hint_says_is_accepted_when_it_is_typed(row: dict[str, str]) -> N
     if magic == "%%arroyo":
         assert flags.parse_line(rest[0]).given
     elif magic == "%arroyo":
-        word, *words = flags.split(rest[0])
+        word, *words = split(rest[0])
         flags.COMMANDS[word].parsed(words)
     else:
         assert explained(row["then"])

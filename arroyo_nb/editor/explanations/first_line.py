@@ -7,7 +7,7 @@ import re
 from arroyo_nb.cell_magics import Content
 from arroyo_nb.editor.answers import Hover
 from arroyo_nb.editor.cell_text import CellText
-from arroyo_nb.magic_options import Flag
+from arroyo_nb.option_flags import Flag
 
 _WORD = re.compile(r"\S+")
 _MAGICS = {

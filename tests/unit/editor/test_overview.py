@@ -20,7 +20,7 @@ from arroyo_nb.editor.stop_run import stop_run
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.peek.topics import Partition, Topic
-from arroyo_nb.magic_options import split
+from arroyo_nb.option_flags import split
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.session import Session
 
