@@ -27,6 +27,7 @@ from arroyo_nb.run.option_values import utc_time
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
+    from arroyo_nb.run.observe.row_trace import TracedArrivals
     from arroyo_nb.run.results.preview import Preview
 
 
@@ -66,12 +67,15 @@ class OutputTrace:
         The rows that it keeps; None: none are.
     sources_at
         The sources, as they had been read after a batch.
+    rows_read
+        What each batch has read, where there is no window.
     """
 
     totals: BatchLog
     window: TracedWindow | None
     preview: Preview | None
     sources_at: Callable[[BatchTotals], tuple[SourceProgress, ...]]
+    rows_read: Sequence[TracedArrivals] = ()
 
 
 class Moments:
