@@ -123,6 +123,28 @@ def test_each_row_of_a_small_tape_is_in_the_sample(session):
     sampled = sorted(time for arrived in arrivals for time in arrived.times)
     assert len(sampled) == sum(arrived.rows for arrived in arrivals) == 40
     assert sampled == sorted(session.head("r", 100)["event_time"].to_pylist())
+    moments, newest = run.moments(), run.snapshot()
+    late = taken = 0
+    for batch_id, _ in moments.times:
+        came = moments.arrivals(batch_id)
+        for row in range(1, 1 + len(came.times) if came else 1):
+            made = moments.within(newest, batch_id, row, 20)
+            arrival, taken = made.moment.arrival, taken + 1
+            assert (arrival.time, arrival.drawn) == (came.times[row - 1], came.rows)
+            late += arrival.late
+            assert made.late_rows == sum(each.rows for each in made.late) == late
+            assert sum(batch.rows for batch in made.arrivals) == taken
+            assert 'class="arrived"' in body(made, view="arrivals", keys=True)
+            is_last = row == came.rows
+            of = batch_id if is_last else batch_id - 1
+            if of >= moments.first:
+                then = moments.snapshot(newest, of, 20)
+                for name in ("rows", "windows", "watermark", "rows_in", "batch_id"):
+                    assert getattr(made, name) == getattr(then, name), name
+            else:
+                assert (made.rows, made.windows, made.watermark) == ((), (), None)
+    assert (taken, late) == (40, newest.late_rows)
+    assert late > 0, "rows of this seed are late in earnest"
 
 
 @pytest.mark.parametrize(

@@ -287,11 +287,30 @@ class PlanStep:
 
 
 @dataclass(frozen=True)
+class Arrival:
+    """A row that has just come in its micro-batch.
+
+    It is ``number`` of the ``drawn`` ones of the batch's ``rows``. ``time`` is its
+    event time, ``watermark`` the one at its arrival, ``source`` its table where the
+    query has no window. ``late``: a window that it belongs to had closed.
+    """
+
+    number: int
+    drawn: int
+    rows: int
+    time: datetime
+    watermark: datetime | None = None
+    source: str = ""
+    late: bool = False
+
+
+@dataclass(frozen=True)
 class Moment:
     """Which micro-batch of a run's trace a snapshot shows.
 
     ``first`` to ``last`` are those that can be shown. ``is_newest``: it follows the
-    run. ``speed`` is that of playing, 0: it stands still.
+    run. ``speed`` is that of playing, 0: it stands still. ``arrival`` is the row of the
+    batch up to which rows have come; None: all have.
     """
 
     batch_id: int
@@ -299,6 +318,7 @@ class Moment:
     last: int
     is_newest: bool = True
     speed: float = 0.0
+    arrival: Arrival | None = None
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,7 @@ def picture(snapshot: Snapshot) -> Picture | None:
         *_dots(made),
         *_curves(made),
         *(_crosses if made.has_window else _rings)(crosses, snapshot),
+        *_arrived(made),
         *_closings(made, places),
         *_late_counts(late, places),
         *_times(made, places),
@@ -350,6 +351,23 @@ def _rings(
             for x, y, _ in places
         )
         yield f'<path class="behind" d="{path}"/>'
+
+
+def _arrived(made: Layout) -> Iterator[str]:
+    """A ring around the row that has just come."""
+    moment = made.snapshot.moment
+    if moment is None or moment.arrival is None:
+        return
+    time = moment.arrival.time
+    places = [
+        (dot.x, dot.y)
+        for dot in made.dots
+        if dot.batch_id == moment.batch_id and dot.moment == time
+    ]
+    elapsed = [b.elapsed_s for b in made.batches if b.batch_id == moment.batch_id]
+    places += [(made.x(elapsed_s), made.up.at(time)) for elapsed_s in elapsed]
+    for x, y in places[:1]:
+        yield f'<circle class="arrived" cx="{x:.1f}" cy="{y:.1f}" r="8"/>'
 
 
 def _crosses(
