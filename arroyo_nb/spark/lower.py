@@ -46,6 +46,12 @@ from arroyo_nb.spark.struct_fields import (
     column_of,
     narrow_watermarks,
 )
+from arroyo_nb.spark.table_rows import (
+    ALL_TIME_US,
+    observation_of,
+    observed_tables,
+    table_of,
+)
 from arroyo_nb.spark.user_functions import knowing_functions
 from arroyo_nb.spark.windows import (
     END_OF_TIME,
@@ -59,6 +65,8 @@ from arroyo_nb.tape import END_OF_TIME_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, GroupedData
+
+    from arroyo_nb.catalog import ConnectorTable
 
 
 Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
@@ -77,7 +85,8 @@ class _Lowering:
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
     it and nobody looks. ``inputs`` observes the aggregates; ``numbers`` has their
-    numbers, by identity, ``unobserved`` those that are still to be, and
+    numbers, by identity, ``unobserved`` those that are still to be, ``tables`` the
+    tables that are, of a query without a window, by their numbers, and
     ``append_joins`` the joins that are Spark's own. A node with several readers is
     lowered for each: Spark loses rows where one streaming DataFrame is twice in a
     query.
@@ -89,6 +98,7 @@ class _Lowering:
     inputs: WindowInputs | None
     numbers: dict[int, int]
     unobserved: set[int]
+    tables: dict[int, ConnectorTable]
     keeping: StateConfig
     append_joins: frozenset[int]
     bad_rows: BadRows
@@ -101,6 +111,15 @@ class _Lowering:
         # Read by several it is lowered for each, but an observation has one name.
         self.unobserved.remove(number)
         return number
+
+    def take_table(self, node: nodes.Watermark) -> int | None:
+        """The same of the table whose event time a watermark follows."""
+        table = table_of(node) if self.tables else None
+        for number, known in self.tables.items():
+            if known == table:
+                del self.tables[number]
+                return number
+        return None
 
 
 def lower(
@@ -135,6 +154,7 @@ def lower(
         node = narrow_watermarks(node)
     made: NodeMap[nodes.Node] = NodeMap()
     numbered = numbered_assigners(node) if inputs is not None else ()
+    tables = observed_tables(node) if inputs is not None and not again else ()
     forgets = keeping.ttl is not None
     node = lowered(node, made, forgets=forgets, lowering=keeping.lowering)
     numbers = {id(became(assigner, made)): number for assigner, number in numbered}
@@ -145,6 +165,7 @@ def lower(
         inputs,
         numbers,
         {*numbers.values()},
+        dict(enumerate(tables)),
         keeping,
         keeping.append_joins(node),
         BadRows(windowed, again),
@@ -198,7 +219,7 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> Relation:
         case nodes.Source():
             return lowering.bad_rows.of_records(lowering.read(node), node)
         case nodes.Watermark():
-            return lower_watermark(node, lowering)
+            return observed_watermark(node, lowering)
         case nodes.LatestRow():
             return lower_latest_row(node, lowering)
         case nodes.Project():
@@ -240,6 +261,17 @@ def lower_latest_row(node: nodes.LatestRow, lowering: _Lowering) -> OperatorChan
     from arroyo_nb.spark.changes import latest
 
     return latest(rows_of(_lower(node.input, lowering)), node, lowering.keeping)
+
+
+def observed_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
+    """The rows of a table, observed where that is asked for and they come into no
+    window."""
+    frame = lower_watermark(node, lowering)
+    if (number := lowering.take_table(node)) is None:
+        return frame
+    assert lowering.inputs is not None, "who has numbers observes"
+    name = observation_of(number)
+    return lowering.inputs.observed_as(name, frame, node, ALL_TIME_US)
 
 
 def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:

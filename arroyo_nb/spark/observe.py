@@ -118,10 +118,11 @@ def pane(window: Window) -> timedelta:
 
 
 class WindowInputs:
-    """Observes the rows that come into the window aggregates of one query."""
+    """Observes the rows that come into the window aggregates of one query, or those of
+    its tables where it has none."""
 
     def __init__(self) -> None:
-        self._counts: dict[int, PaneCounts] = {}
+        self._counts: dict[str, PaneCounts] = {}
 
     def observed(
         self, frame: DataFrame, node: WindowAggregate, number: int
@@ -130,19 +131,38 @@ class WindowInputs:
         changes those are rows that append."""
         assert node.assign is not None
         width_us = pane(node.assign) // MICROSECOND
-        time = f"unix_micros({quoted(TIMESTAMP)})"
-        if is_updating(node.input):
-            time = f"IF({WEIGHT} > 0, {time}, NULL)"
-        spark = frame.sparkSession
-        if not has_pane_counts(spark):
+        time = _appended_at(node.input)
+        if not has_pane_counts(frame.sparkSession):
             return _observed_by_spark(frame, time, width_us, number)
-        self._counts[number] = counts = PaneCounts(spark, width_us, PANES)
+        return self._counted(frame, time, width_us, _name(number))
+
+    def observed_as(
+        self, name: str, frame: DataFrame, node: Node, width_us: int
+    ) -> DataFrame:
+        """The rows of a node, observed under a name, in panes of a width. Of changes
+        those are rows that append. Spark itself draws no sample: where a session has
+        no class of ours, nothing is observed."""
+        if not has_pane_counts(frame.sparkSession):
+            return frame
+        return self._counted(frame, _appended_at(node), width_us, name)
+
+    def _counted(
+        self, frame: DataFrame, time: str, width_us: int, name: str
+    ) -> DataFrame:
+        counts = PaneCounts(frame.sparkSession, width_us, PANES)
+        self._counts[name] = counts
         return counts.counted(frame, time)
 
     def taken(self, batch_id: int) -> dict[str, Any]:
         """What was counted in a batch beside Spark's observations, in their form."""
         found = ((n, counts.take(batch_id)) for n, counts in self._counts.items())
-        return {_name(n): _as_told(panes) for n, panes in found if panes is not None}
+        return {name: _as_told(panes) for name, panes in found if panes is not None}
+
+
+def _appended_at(node: Node) -> str:
+    """The event time of the rows that append, in microseconds, as Spark SQL."""
+    time = f"unix_micros({quoted(TIMESTAMP)})"
+    return f"IF({WEIGHT} > 0, {time}, NULL)" if is_updating(node) else time
 
 
 def _observed_by_spark(

@@ -32,6 +32,10 @@ from arroyo_nb.views.view_tabs import MESSAGE, chosen_view, tab_names
 MOST_FRAMES = 400
 """Micro-batches that a page shows at most; of more an even choice."""
 
+MOST_ROWS = 300
+"""Sampled rows of a run that a page goes over one by one; a page of a run with more
+goes over micro-batches only."""
+
 MOST_BYTES = 16_000_000
 """What the frames of a page are together at most, before they are compressed: with more
 every second one is left out."""
@@ -105,8 +109,13 @@ Frames: TypeAlias = "dict[str, str]"
 """The frames of one batch, by the views that their tabs name."""
 
 
-def _frames(run: Replayed) -> Sequence[tuple[int, float, Frames]]:
-    """Each shown batch, after how many seconds it ended, and its frames."""
+Shown: TypeAlias = "tuple[int, float, Frames, int | None]"
+"""A batch, after how many seconds it ended, its frames, and up to which of its rows
+they show it; None: all."""
+
+
+def _frames(run: Replayed) -> Sequence[Shown]:
+    """Each shown batch, after those of its rows that are shown one by one."""
     moments, newest = run.moments(), run.snapshot(ROWS)
     if not newest.state.ended:
         newest = replace(newest, state=RunState.STOPPED, note=SAVED_LIVE)
@@ -117,16 +126,42 @@ def _frames(run: Replayed) -> Sequence[tuple[int, float, Frames]]:
         )
     chosen = thinned(times, MOST_FRAMES)
     ends = times[0][0], times[-1][0]
-    made: list[tuple[int, float, Frames]] = []
+    drawn = _drawn_rows(moments, [batch_id for batch_id, _ in times])
+    made: list[Shown] = []
     for batch_id, elapsed_s in chosen:
+        last = drawn.get(batch_id, 0)
+        for row in range(1, last):
+            at = moments.within(newest, batch_id, row, ROWS)
+            made.append((batch_id, elapsed_s, _views(_mute(at)), row))
         moment = Moment(batch_id, *ends, is_newest=batch_id == ends[1])
+        if last:
+            at = moments.within(newest, batch_id, last, ROWS)
+            assert at.moment is not None
+            moment = replace(moment, arrival=at.moment.arrival)
         at = newest if moment.is_newest else moments.snapshot(newest, batch_id, ROWS)
-        # No kernel hears what is clicked: its own script moves over the batches only.
-        at = replace(at, moment=moment, can_pause=False, outputs=())
-        made.append((batch_id, elapsed_s, _views(at)))
+        shown = _views(_mute(replace(at, moment=moment)))
+        made.append((batch_id, elapsed_s, shown, None))
+    if _size(made) > MOST_BYTES:
+        made = [shown for shown in made if shown[3] is None]
     while _size(made) > MOST_BYTES:
         made = list(reversed(made[::-1][::2]))
     return made
+
+
+def _drawn_rows(moments: MomentSource, ids: Sequence[int]) -> dict[int, int]:
+    """How many rows of each batch are shown one by one; none of a run with many."""
+    drawn: dict[int, int] = {}
+    for batch_id in ids:
+        if (came := moments.arrivals(batch_id)) is not None:
+            drawn[batch_id] = len(came.times)
+            if sum(drawn.values()) > MOST_ROWS or len(ids) > MOST_FRAMES:
+                return {}
+    return drawn
+
+
+def _mute(snapshot: Snapshot) -> Snapshot:
+    """Without what needs a kernel: the page's script only moves over what is there."""
+    return replace(snapshot, can_pause=False, outputs=())
 
 
 def _views(snapshot: Snapshot) -> Frames:
@@ -139,5 +174,5 @@ def _views(snapshot: Snapshot) -> Frames:
     }
 
 
-def _size(made: Sequence[tuple[int, float, Frames]]) -> int:
-    return sum(len(frame) for *_, frames in made for frame in frames.values())
+def _size(made: Sequence[Shown]) -> int:
+    return sum(len(frame) for _, _, frames, _ in made for frame in frames.values())

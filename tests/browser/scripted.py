@@ -10,11 +10,13 @@ from itertools import pairwise
 
 from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
+    Arrival,
     BatchArrivals,
     Change,
     KeyHistory,
     LateRows,
     MarkPoint,
+    Moment,
     PlanStep,
     RunState,
     Snapshot,
@@ -300,3 +302,21 @@ class ScriptedMoments:
         if self._output:
             return self._run.picture(batch_id, self._output)
         return self._run.picture(batch_id)
+
+    def arrivals(self, batch_id: int) -> BatchArrivals | None:
+        made = self._run.picture(batch_id)
+        came = (batch for batch in made.arrivals if batch.batch_id == batch_id)
+        return next(came, None)
+
+    def within(
+        self, newest: Snapshot, batch_id: int, taken: int, rows: int
+    ) -> Snapshot:
+        made = self.snapshot(newest, batch_id, rows)
+        *before, came = made.arrivals
+        shown = replace(came, times=came.times[:taken], rows=taken)
+        row = Arrival(
+            taken, len(came.times), came.rows, came.times[taken - 1], came.late_before
+        )
+        last = self.times[-1][0]
+        moment = Moment(batch_id, 0, last, is_newest=False, arrival=row)
+        return replace(made, arrivals=(*before, shown), moment=moment)

@@ -19,7 +19,7 @@ import pytest
 from arroyo_nb import load_trace
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.panel import frame
+from arroyo_nb.views.panel import body, frame
 
 ROWS = {
     "at": pa.array([], pa.timestamp("us")),
@@ -123,6 +123,62 @@ def test_each_row_of_a_small_tape_is_in_the_sample(session):
     sampled = sorted(time for arrived in arrivals for time in arrived.times)
     assert len(sampled) == sum(arrived.rows for arrived in arrivals) == 40
     assert sampled == sorted(session.head("r", 100)["event_time"].to_pylist())
+    moments, newest = run.moments(), run.snapshot()
+    late = taken = 0
+    for batch_id, _ in moments.times:
+        came = moments.arrivals(batch_id)
+        for row in range(1, 1 + len(came.times) if came else 1):
+            made = moments.within(newest, batch_id, row, 20)
+            arrival, taken = made.moment.arrival, taken + 1
+            assert (arrival.time, arrival.drawn) == (came.times[row - 1], came.rows)
+            late += arrival.late
+            assert made.late_rows == sum(each.rows for each in made.late) == late
+            assert sum(batch.rows for batch in made.arrivals) == taken
+            assert 'class="arrived"' in body(made, view="arrivals", keys=True)
+            is_last = row == came.rows
+            of = batch_id if is_last else batch_id - 1
+            if of >= moments.first:
+                then = moments.snapshot(newest, of, 20)
+                for name in ("rows", "windows", "watermark", "rows_in", "batch_id"):
+                    assert getattr(made, name) == getattr(then, name), name
+            else:
+                assert (made.rows, made.windows, made.watermark) == ((), (), None)
+    assert (taken, late) == (40, newest.late_rows)
+    assert late > 0, "rows of this seed are late in earnest"
+
+
+@pytest.mark.parametrize(
+    ("query", "tables"),
+    [
+        ("SELECT key FROM r WHERE n > 100", ["r"]),
+        ("SELECT a.key, b.n FROM r a JOIN r b ON a.n = b.n", ["r"]),
+        ("SELECT key FROM r UNION ALL SELECT key FROM q WHERE n > 3", ["r", "q"]),
+    ],
+)
+def test_each_row_of_a_query_without_a_window_is_in_the_sample(session, query, tables):
+    session.rows("q", some_rows(4, 20), watermark="1s")
+    run = started(session, 3, query)
+    arrivals = run.snapshot().arrivals
+    for table in tables:
+        sampled = [
+            time
+            for batch in arrivals
+            for place, time in enumerate(batch.times)
+            if batch.source_of(place) == table
+        ]
+        known = session.head(table, 100)["event_time"].to_pylist()
+        assert sorted(sampled) == sorted(known), "also those that a filter leaves out"
+    rows = sum(source.rows for batch in arrivals for source in batch.sources)
+    assert rows == sum(batch.rows for batch in arrivals) == run.rows_in
+    behind = [t for batch in arrivals for t in batch.times if batch.is_behind(t)]
+    assert behind, "rows of this seed are behind the watermark in earnest"
+    drawn = body(run.snapshot(), view="arrivals")
+    assert f"the {len(behind):,} that came behind the watermark" in drawn
+    dots = [
+        row for d in run.plot("arrivals").to_dict()["datasets"].values() for row in d
+    ]
+    told = [row["row"] for row in dots if "row" in row]
+    assert told.count("behind the watermark") == len(behind)
 
 
 def test_a_result_at_a_watermark_is_that_of_the_first_batch_that_had_reached_it(

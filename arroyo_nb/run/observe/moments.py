@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.arrival_moments import arrivals_of, snapshot_within
 from arroyo_nb.run.observe.plan_steps import without_counts
 from arroyo_nb.run.observe.snapshot import (
+    BatchArrivals,
     Moment,
     RunState,
     Snapshot,
@@ -27,6 +29,7 @@ from arroyo_nb.run.option_values import utc_time
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
+    from arroyo_nb.run.observe.row_trace import TracedArrivals
     from arroyo_nb.run.results.preview import Preview
 
 
@@ -66,12 +69,15 @@ class OutputTrace:
         The rows that it keeps; None: none are.
     sources_at
         The sources, as they had been read after a batch.
+    rows_read
+        What each batch has read, where there is no window.
     """
 
     totals: BatchLog
     window: TracedWindow | None
     preview: Preview | None
     sources_at: Callable[[BatchTotals], tuple[SourceProgress, ...]]
+    rows_read: Sequence[TracedArrivals] = ()
 
 
 class Moments:
@@ -161,6 +167,17 @@ class Moments:
             rows_per_s=self._rows_per_s(totals),
         )
         return made if trace.preview is None else self._with_rows(made, totals, rows)
+
+    def arrivals(self, batch_id: int) -> BatchArrivals | None:
+        """The sampled rows of a batch; None: it had none, or is not recorded."""
+        return arrivals_of(self.trace, batch_id)
+
+    def within(
+        self, newest: Snapshot, batch_id: int, taken: int, rows: int
+    ) -> Snapshot:
+        """The run after some of the rows of a batch: see
+        :func:`~arroyo_nb.run.observe.arrival_moments.snapshot_within`."""
+        return snapshot_within(self, newest, batch_id, taken, rows)
 
     def _rows_per_s(self, totals: BatchTotals) -> float:
         return totals.rows_in / max(totals.elapsed_s, 1e-3)

@@ -25,7 +25,8 @@ from arroyo_nb.run.observe.progress import (
     TriggerProgress,
     logged_watermark,
 )
-from arroyo_nb.run.observe.snapshot import MarkPoint, before_end, naive
+from arroyo_nb.run.observe.row_trace import RowTrace
+from arroyo_nb.run.observe.snapshot import BatchArrivals, MarkPoint, before_end, naive
 from arroyo_nb.run.observe.trace import Trace, TracedBatch
 from arroyo_nb.run.observe.vitals import Took
 from arroyo_nb.run.results.preview_state import PreviewState
@@ -38,6 +39,7 @@ from arroyo_nb.spark.observe import (
     read_fits,
     read_observed,
 )
+from arroyo_nb.spark.table_rows import observed_tables
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow
 from arroyo_nb.tape.fit import Fit
 
@@ -66,6 +68,8 @@ class QueryObservation:
         when that was started.
     is_traced
         Whether the rows of its windows are counted.
+    row_trace
+        The rows that it has read, where it is traced and has no window.
     ends_read
         How many end-of-stream rows are among those that it has read.
     lived_s
@@ -103,6 +107,8 @@ class QueryObservation:
             for node in self.aggregates
             if node.assign is not None
         )
+        tables = observed_tables(sink) if traced else ()
+        self.row_trace = RowTrace([table.name for table in tables])
         self.progress: TriggerProgress | None = None
         self.resumed_after: LoggedBatch | None = None
         self.places: SourceOffsets | None = None
@@ -169,6 +175,11 @@ class QueryObservation:
         """Rows that came after a window of theirs had closed, each counted once for
         each aggregate, however many windows it missed; of sessions at most so many."""
         return sum(trace.late_rows for trace in self.traces)
+
+    @property
+    def arrivals(self) -> tuple[BatchArrivals, ...]:
+        """Samples of the rows that came, by batch."""
+        return self.traces[0].arrivals if self.traces else self.row_trace.arrivals
 
     @property
     def rows_out(self) -> int:
@@ -259,6 +270,9 @@ class QueryObservation:
                     sample_us=observed.sample_us,
                 )
             )
+        self.row_trace.add(
+            progress.batch_id, self._elapsed_s, late_watermark, progress.observed
+        )
         # After the traces, which have the newest time at their own input: this one has
         # rows too that a predicate has filtered out before they came there.
         self._advance(progress.max_event_time)

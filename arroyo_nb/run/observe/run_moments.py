@@ -45,7 +45,8 @@ def moments_of(run: Run, output: int = 0) -> Moments:
         has_key = bool(seen.aggregates[0].keys)
         window = TracedWindow(trace.window, has_key, trace.record, trace.delay)
     at = partial(_sources_at, run)
-    return Moments(OutputTrace(seen.totals, window, written.preview, at))
+    read = seen.row_trace.record
+    return Moments(OutputTrace(seen.totals, window, written.preview, at, read))
 
 
 def numbered_output(outputs: Sequence[T], number: int) -> T:

@@ -149,12 +149,25 @@ class MarkPoint:
 
 
 @dataclass(frozen=True)
+class SourceArrivals:
+    """How many ``rows`` a micro-batch has read of a table, and how many of them are
+    ``drawn``: in the sample."""
+
+    name: str
+    rows: int
+    drawn: int
+
+
+@dataclass(frozen=True)
 class BatchArrivals:
-    """Some of the rows that a micro-batch put into windows.
+    """Some of the rows that a micro-batch put into windows; without a window, that it
+    has read.
 
     ``times`` are event times of a sample, evenly drawn: all of them where ``rows`` are
     as many. ``late_before`` is the watermark at their arrival: a row is late where a
-    window of its ended at or before it.
+    window of its ended at or before it; without a window none is, but a row may be
+    behind the watermark. ``sources`` say how many of the rows are of which table, in
+    the order of ``times``; none where the rows came into windows.
     """
 
     batch_id: int
@@ -162,6 +175,25 @@ class BatchArrivals:
     rows: int
     times: tuple[datetime, ...]
     late_before: datetime | None
+    sources: tuple[SourceArrivals, ...] = ()
+
+    @property
+    def has_window(self) -> bool:
+        """Whether the rows came into windows, which they may miss."""
+        return not self.sources
+
+    def is_behind(self, moment: datetime) -> bool:
+        """Whether an event time is before the watermark at the arrival."""
+        return self.late_before is not None and moment < self.late_before
+
+    def source_of(self, place: int) -> str:
+        """The table of the row whose time is at a place of ``times``; empty where
+        that is not known."""
+        for source in self.sources:
+            if place < source.drawn:
+                return source.name
+            place -= source.drawn
+        return ""
 
 
 @dataclass(frozen=True)
@@ -255,11 +287,30 @@ class PlanStep:
 
 
 @dataclass(frozen=True)
+class Arrival:
+    """A row that has just come in its micro-batch.
+
+    It is ``number`` of the ``drawn`` ones of the batch's ``rows``. ``time`` is its
+    event time, ``watermark`` the one at its arrival, ``source`` its table where the
+    query has no window. ``late``: a window that it belongs to had closed.
+    """
+
+    number: int
+    drawn: int
+    rows: int
+    time: datetime
+    watermark: datetime | None = None
+    source: str = ""
+    late: bool = False
+
+
+@dataclass(frozen=True)
 class Moment:
     """Which micro-batch of a run's trace a snapshot shows.
 
     ``first`` to ``last`` are those that can be shown. ``is_newest``: it follows the
-    run. ``speed`` is that of playing, 0: it stands still.
+    run. ``speed`` is that of playing, 0: it stands still. ``arrival`` is the row of the
+    batch up to which rows have come; None: all have.
     """
 
     batch_id: int
@@ -267,6 +318,7 @@ class Moment:
     last: int
     is_newest: bool = True
     speed: float = 0.0
+    arrival: Arrival | None = None
 
 
 @dataclass(frozen=True)

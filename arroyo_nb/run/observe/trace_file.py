@@ -7,6 +7,8 @@
         elapsed_s, batch_ms, ...            the totals after it (BatchTotals)
         sources                             how far each source had been read
         late_watermark, panes, ...          what came into its windows (TracedBatch)
+        rows_read                           without a window, what it has read
+                                            (TracedArrivals)
         result_0, result_1, ...             the rows that each output has put out; of an
                                             updating one changes with their weights
     the file's metadata, "arroyo_nb.trace"  what does not change, as JSON
@@ -33,6 +35,9 @@ METADATA, VERSION = b"arroyo_nb.trace", 1
 
 RESULT = "result_"
 """What the columns of rows begin with; the number of the output follows."""
+
+ROWS_READ = "rows_read"
+"""A column that files of earlier versions have not."""
 
 BATCHES_A_GROUP = 256
 """Micro-batches of one row group: what is in memory at once."""
@@ -97,6 +102,7 @@ def file_schema(run: SavedRun) -> pa.Schema:
         ("ended", pa.bool_()),
         ("unread", pa.bool_()),
     ]
+    read = [*source[:2], ("drawn", pa.int64())]
     fields: list[tuple[str, pa.DataType]] = [
         ("output", pa.int32()),
         ("batch", pa.int64()),
@@ -113,6 +119,7 @@ def file_schema(run: SavedRun) -> pa.Schema:
         ("sessions_closed", pa.int64()),
         ("sessions", pa.list_(span)),
         ("event_times", pa.list_(time)),
+        (ROWS_READ, pa.list_(pa.struct(read))),
     ]
     for number, output in enumerate(run.outputs):
         if output.trace.preview is not None:

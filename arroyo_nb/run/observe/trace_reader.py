@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import isfinite
@@ -18,10 +18,12 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.history import thinned
 from arroyo_nb.run.observe.moments import OutputTrace, TracedWindow
+from arroyo_nb.run.observe.row_trace import TracedArrivals
 from arroyo_nb.run.observe.snapshot import (
     MarkPoint,
     RunState,
     Snapshot,
+    SourceArrivals,
     SourceProgress,
 )
 from arroyo_nb.run.observe.trace import TracedBatch
@@ -32,6 +34,7 @@ from arroyo_nb.run.observe.trace_file import (
     METADATA,
     OF_SOURCE,
     RESULT,
+    ROWS_READ,
     STATIC,
     VERSION,
     SavedRun,
@@ -128,6 +131,8 @@ def _check_columns(found: pa.Schema) -> None:
     import pyarrow as pa
 
     for column in file_schema(SavedRun("", "")):
+        if column.name == ROWS_READ and ROWS_READ not in found.names:
+            continue
         if found.field(column.name).type != column.type:
             raise ValueError(column.name)
     for column in found:
@@ -176,6 +181,7 @@ class _Loading:
         self._column = f"{RESULT}{number}"
         self._totals = BatchLog()
         self._batches: list[TracedBatch] = []
+        self._rows_read: list[TracedArrivals] = []
         self._sources: dict[int, Mapping[str, Mapping[str, Any]]] = {}
         self._order = [nodes.SortKey(**key) for key in told["order"]]
         self._preview: Preview | None = None
@@ -212,6 +218,8 @@ class _Loading:
         self._totals.add(_totals_of(told))
         if told["panes"] is not None:
             self._batches.append(_batch_of(told))
+        elif told.get(ROWS_READ) is not None:
+            self._rows_read.append(_rows_read_of(told))
         if self._preview is not None:
             found = row.column(self._column)
             rows = pa.Table.from_struct_array(found.flatten())
@@ -227,7 +235,11 @@ class _Loading:
         if window is not None:
             delay = _length(told.get("delay"))
             traced = TracedWindow(window, told["has_key"], self._batches, delay)
-        trace = OutputTrace(self._totals, traced, self._preview, self._sources_at)
+        trace = OutputTrace(
+            self._totals, traced, self._preview, self._sources_at, self._rows_read
+        )
+        batches: Sequence[TracedArrivals | TracedBatch] = self._rows_read
+        came = thinned(batches if traced is None else self._batches)
         static = {name: _value(told[name]) for name in STATIC}
         newest = Snapshot(
             **static,
@@ -235,7 +247,7 @@ class _Loading:
             error=told["error"],
             sources=tuple(map(_source_of, told["sources"])),
             history=tuple(map(self._point, thinned(self._totals.since(0)))),
-            arrivals=tuple(b.arrivals for b in thinned(self._batches) if b.pane_rows),
+            arrivals=tuple(a for b in came if (a := b.arrivals).rows),
         )
         return TracedOutput(newest, trace, self._order, told["limit"])
 
@@ -341,10 +353,27 @@ def _batch_of(told: Mapping[str, Any]) -> TracedBatch:
         sessions=None
         if spans is None
         else [(_aware(s["start"]), _aware(s["end"])) for s in spans],
-        sample_us=[
-            (_aware(time) - EPOCH) // MICROSECOND for time in told["event_times"]
-        ],
+        sample_us=_sample_of(told),
     )
+
+
+def _rows_read_of(told: Mapping[str, Any]) -> TracedArrivals:
+    sources = tuple(SourceArrivals(**source) for source in told[ROWS_READ])
+    sample_us = _sample_of(told)
+    drawn = [source.drawn for source in sources]
+    if sum(drawn) != len(sample_us) or not all(0 <= s.drawn <= s.rows for s in sources):
+        raise ValueError(drawn)
+    return TracedArrivals(
+        told["batch"],
+        told["elapsed_s"],
+        _aware(told["late_watermark"]),
+        sources,
+        sample_us,
+    )
+
+
+def _sample_of(told: Mapping[str, Any]) -> list[int]:
+    return [(_aware(time) - EPOCH) // MICROSECOND for time in told["event_times"]]
 
 
 def _source_of(told: Mapping[str, Any]) -> SourceProgress:

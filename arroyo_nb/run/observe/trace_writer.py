@@ -22,6 +22,7 @@ from arroyo_nb.run.observe.trace_file import (
     METADATA,
     OF_SOURCE,
     RESULT,
+    ROWS_READ,
     STATIC,
     VERSION,
     SavedRun,
@@ -34,6 +35,8 @@ from arroyo_nb.schema import MICROSECOND
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from arroyo_nb.run.observe.row_trace import TracedArrivals
 
 
 def save(run: SavedRun, path: Path, cancel_check: Callable[[], None]) -> int:
@@ -111,6 +114,7 @@ def _groups(run: SavedRun, schema: pa.Schema) -> Iterator[pa.Table]:
         totals, results = output.trace.totals.since(0), _Results(output.trace.preview)
         window = output.trace.window
         traced = {b.batch_id: b for b in window.batches} if window else {}
+        rows_read = {b.batch_id: b for b in output.trace.rows_read}
         for first in range(0, len(totals), BATCHES_A_GROUP):
             group = totals[first : first + BATCHES_A_GROUP]
             records = [
@@ -118,6 +122,7 @@ def _groups(run: SavedRun, schema: pa.Schema) -> Iterator[pa.Table]:
                     "output": number,
                     **_totals_record(output.trace, known),
                     **_window_record(traced.get(known.batch_id)),
+                    **_rows_record(rows_read.get(known.batch_id)),
                 }
                 for known in group
             ]
@@ -165,6 +170,16 @@ def _window_record(batch: TracedBatch | None) -> dict[str, Any]:
         if spans is None
         else [{"start": _naive(a), "end": _naive(b)} for a, b in spans],
         "event_times": [START + time * MICROSECOND for time in batch.sample_us],
+    }
+
+
+def _rows_record(batch: TracedArrivals | None) -> dict[str, Any]:
+    if batch is None:
+        return {}
+    return {
+        "late_watermark": _naive(batch.late_watermark),
+        "event_times": [START + time * MICROSECOND for time in batch.sample_us],
+        ROWS_READ: [asdict(source) for source in batch.sources],
     }
 
 

@@ -20,12 +20,15 @@ from arroyo_nb.views.chart.common import (
 from arroyo_nb.views.chart.watermark import MARK, NEWEST, curve_points
 from arroyo_nb.views.sections.arrivals.layout import late_and_other_times
 
+BEHIND = "behind the watermark"
+
 MOST_POINTS = 4_000
 """Rows that a chart takes: a page with more becomes slow."""
 
 
 def arrivals_chart(run: Plottable) -> Any:
-    """A dot a row, at the micro-batch that read it; late ones are crosses."""
+    """A dot a row, at the micro-batch that read it; late ones are crosses. Without
+    a window those behind the watermark are rings."""
     import altair as alt
 
     snapshot = windowed_snapshot(run)
@@ -53,29 +56,35 @@ def arrivals_chart(run: Plottable) -> Any:
             interpolate="step-after", color=WATER
         ),
     ]
-    if rows := list(_rows(snapshot)):
+    has_window = all(batch.has_window for batch in snapshot.arrivals)
+    late = "late" if has_window else BEHIND
+    if rows := list(_rows(snapshot, late)):
         dots = alt.Chart(frame(rows)).encode(
             x=across,
             y=up,
             color=alt.Color(
                 "row:N",
-                scale=alt.Scale(domain=["in time", "late"], range=[CLOSED, LATE]),
+                scale=alt.Scale(domain=["in time", late], range=[CLOSED, LATE]),
                 title=None,
             ),
             tooltip=["moment:T", "batch:Q", "row:N"],
         )
         # A sign beside the colour: who prints it in grey sees it too.
-        crosses = dots.transform_filter("datum.row == 'late'").mark_point(
-            shape="cross", angle=45, size=60, filled=True, opacity=1
+        crosses = dots.transform_filter(f"datum.row == '{late}'").mark_point(
+            shape="cross" if has_window else "circle",
+            angle=45,
+            size=60 if has_window else 40,
+            filled=has_window,
+            opacity=1,
         )
-        others = dots.transform_filter("datum.row != 'late'").mark_circle(
+        others = dots.transform_filter(f"datum.row != '{late}'").mark_circle(
             size=14, opacity=0.6
         )
         parts = [others, *parts, crosses]
     return sized(alt.layer(*parts), "event time against processing time")
 
 
-def _rows(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+def _rows(snapshot: Snapshot, late_text: str) -> Iterator[dict[str, Any]]:
     """The sampled rows, evenly thinned; late ones are all there."""
     parted = late_and_other_times(snapshot, snapshot.arrivals)
     others = sum(len(rest) for _, _, rest in parted)
@@ -84,7 +93,7 @@ def _rows(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     for batch, late, rest in parted:
         at = {"elapsed": batch.elapsed_s, "batch": batch.batch_id}
         for moment in late[:MOST_POINTS]:
-            yield {**at, "moment": moment, "row": "late"}
+            yield {**at, "moment": moment, "row": late_text}
         for moment in rest:
             if number % every == 0:
                 yield {**at, "moment": moment, "row": "in time"}

@@ -19,6 +19,9 @@ const KEYS = {
   Escape: { commands: ["select none"] },
 };
 
+// With Alt: from row to row, inside of a micro-batch.
+const ROW_KEYS = { ArrowLeft: "row back", ArrowRight: "row on", Home: "row first" };
+
 const ENDED = ["■", "ended with its kernel",
   "The kernel was restarted or shut down, and the run ended with it. This is its last picture: run the cell again."];
 const SILENT = ["◌", "no answer",
@@ -204,7 +207,15 @@ function render({ model, el }) {
   };
   const scrubs = () => panel.querySelector(".scrubber") !== null;
   host.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.nodeName === "SELECT") return;
+    if (event.ctrlKey || event.metaKey || event.target.nodeName === "SELECT") return;
+    if (event.altKey) {
+      const row = ROW_KEYS[event.key];
+      if (!row || !panel.querySelector(".by-row")) return;
+      send(row);
+      event.preventDefault();  // a browser goes back with it
+      event.stopPropagation();
+      return;
+    }
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const inner = root.activeElement?.nodeName;
     if (!act || inner === "SELECT" || (event.key === " " && inner === "BUTTON")) return;

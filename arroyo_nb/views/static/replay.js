@@ -12,6 +12,8 @@ const TICK_MS = 100;
 class Replay {
   constructor(frames, sheet) {
     this.frames = frames;
+    // Frames of batches that have ended; before them lie those of their rows.
+    this.ends = frames.flatMap(([, , , row], place) => (row === null ? [place] : []));
     this.sheet = sheet;
     this.at = frames.length - 1;
     this.speed = 0;
@@ -31,6 +33,7 @@ class Replay {
     page.innerHTML = views[this.view] ?? Object.values(views)[0];
     for (const tab of page.content.querySelectorAll('.tabs [data-do^="view "]'))
       if (!(tab.dataset.do.slice(5) in views)) tab.remove();
+    if (this.ends.length === this.frames.length) page.content.querySelector(".by-row")?.remove();
     if (!this.speed) return page.innerHTML;
     const key = page.content.querySelector('button[data-do="play"]');
     key.dataset.do = "hold";
@@ -47,14 +50,17 @@ class Replay {
     const [word, value] = command.split(" ");
     const last = this.frames.length - 1;
     const count = Number(value ?? 1);
+    const end = this.ends.findIndex((place) => place >= this.at);  // of the batch
+    const ended = (number) => this.ends.at(Math.min(Math.max(number, 0), this.ends.length - 1));
     const places = {
-      at: () => this.frames.findLastIndex(([batch]) => batch <= count),
-      back: () => this.at - count,
-      forward: () => this.at + count,
-      first: () => 0,
+      at: () => ended(this.ends.findLastIndex((place) => this.frames[place][0] <= count)),
+      back: () => ended(end - count),
+      forward: () => ended(end + count),
+      first: () => ended(0),
       newest: () => last,
-      hold: () => this.at,
-      play: () => (this.at === last ? 0 : this.at),
+      hold: () => this.ends[end],
+      play: () => (this.at === last ? ended(0) : this.ends[end]),
+      row: () => ({ back: this.at - 1, on: this.at + 1 })[value] ?? (end ? this.ends[end - 1] + 1 : 0),
     };
     if (word in places) {
       this.at = Math.min(Math.max(places[word](), 0), last);
@@ -73,7 +79,7 @@ class Replay {
     const now = performance.now();
     this.second += (this.speed * (now - this.playedAt)) / 1000;
     this.playedAt = now;
-    const next = this.frames.findLastIndex(([, ended]) => ended <= this.second);
+    const next = this.frames.findLastIndex(([, ended, , row]) => row === null && ended <= this.second);
     if (next >= this.frames.length - 1) this.speed = 0;
     this.at = Math.max(next, this.at);
     for (const call of this.heard) call();

@@ -72,6 +72,35 @@ def test_each_output_of_a_saved_trace_is_its_own(saved):
     assert trace.table(1).num_rows == 0
 
 
+def observed(rows, *times):
+    return {"panes": [{"x": 0, "y": rows}], "sample_us": times}
+
+
+def test_rows_of_a_query_without_a_window_are_saved(run, tmp_path):
+    read = {"table:0": observed(70, 5, 3)}
+    batch = TriggerProgress(3, 1.0, None, observed=read)
+    run.outputs[0].observation._take(batch)
+    path = run.save_trace(tmp_path / "a.parquet")
+    (arrived,) = load_trace(path).snapshot().arrivals
+    assert (arrived,) == run.snapshot().arrivals
+    assert (arrived.batch_id, arrived.rows, len(arrived.times)) == (3, 70, 2)
+    assert [arrived.source_of(place) for place in range(3)] == ["ticks", "ticks", ""]
+    table = pq.read_table(path)
+    # Earlier versions did not write them.
+    pq.write_table(table.drop_columns(["rows_read"]), path)
+    assert load_trace(path).snapshot().arrivals == ()
+    column = table.schema.get_field_index("rows_read")
+    for damage in ("drawn", "rows"):
+        values = table["rows_read"].to_pylist()
+        for row in filter(None, values):
+            row[0][damage] = 1
+        field = table.schema.field(column)
+        damaged = table.set_column(column, field, [pa.array(values, field.type)])
+        pq.write_table(damaged, path)
+        with pytest.raises(DataProblem, match="damaged"):
+            load_trace(path)
+
+
 @pytest.mark.parametrize("name", ["ü ✓ 'x\".parquet", "x" * 247 + ".parquet"])
 def test_a_trace_has_any_name(run, tmp_path, name):
     assert load_trace(run.save_trace(tmp_path / name)).name == "r"

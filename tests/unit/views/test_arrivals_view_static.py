@@ -20,6 +20,7 @@ from arroyo_nb.run.observe.snapshot import (
     RunState,
     Selection,
     Snapshot,
+    SourceArrivals,
     WindowBar,
     WindowState,
 )
@@ -43,6 +44,33 @@ def dots(svg: str, kind: str = "dot") -> int:
     if kind == "dot":  # the legend has one
         return sum(path.count("M") for path in paths) - 1
     return sum(path.count("M") for path in paths)
+
+
+def test_without_a_window_rows_behind_the_watermark_are_rings() -> None:
+    kept = [
+        replace(b, sources=(SourceArrivals("flights", b.rows, len(b.times)),))
+        for b in TUMBLE.arrivals
+    ]
+    snapshot = replace(
+        TUMBLE,
+        windowed=False,
+        windows=(),
+        late=(),
+        late_rows=0,
+        arrivals=tuple(kept),
+    )
+    made = picture(snapshot)
+    assert made is not None
+    drawn = [b for b in kept if b.batch_id >= made.from_batch]
+    behind = sum(b.is_behind(time) for b in drawn for time in b.times)
+    assert behind > 10
+    frame = body(snapshot, view="arrivals")
+    (svg,) = pictures(frame)
+    assert_is_sound(svg)
+    assert dots(frame, "behind") == behind
+    assert "crosses" not in frame
+    assert f"{behind} rows behind the watermark" in frame
+    assert f"also the {behind} that came behind the watermark" in frame
 
 
 @pytest.mark.parametrize("name", TIMES)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from scenes import TUMBLE
+from time_scenes import TIMES
 
-from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Arrival, BatchArrivals, Moment, Snapshot
 from arroyo_nb.views import player
+from arroyo_nb.views.panel import body
 from arroyo_nb.views.player import Player
 from arroyo_nb.views.scrubber import scrubber
 
@@ -21,6 +24,14 @@ class Recorded:
     def snapshot(self, newest: Snapshot, batch_id: int, rows: int) -> Snapshot:
         return replace(newest, batch_id=batch_id, rows=newest.rows[:rows])
 
+    def arrivals(self, batch_id: int) -> BatchArrivals | None:
+        """Of each batch but every fifth as many rows as its number."""
+        times = (TUMBLE.watermark,) * (batch_id if batch_id % 5 else 0)
+        return BatchArrivals(batch_id, 1.0, 99, times, None) if times else None
+
+    def within(self, newest: Snapshot, batch_id: int, taken: int, rows: int):
+        return replace(self.snapshot(newest, batch_id, rows), note=f"row {taken}")
+
 
 @pytest.fixture
 def clock(monkeypatch):
@@ -32,6 +43,56 @@ def clock(monkeypatch):
 
 def shown(one: Player) -> int | None:
     return one.snapshot(replace(TUMBLE, batch_id=22), 5).batch_id
+
+
+@pytest.mark.parametrize(
+    ("commands", "place"),
+    [
+        ("row back", (22, 21)),
+        ("row on", (None, None)),
+        ("at 4, row back", (4, 3)),
+        ("at 4, row first", (4, 1)),
+        ("at 4, row first, row back", (3, 3)),
+        ("at 4, row on", (6, 1)),  # batch 5 has no rows
+        ("at 5, row back", (4, 4)),
+        ("at 6, row first, row back", (4, 4)),
+        ("at 4, row back, row on", (4, 4)),
+        ("at 4, row back, row on, row on", (6, 1)),
+        ("first, row first, row back", (3, 1)),
+        ("at 22, row on", (None, None)),
+        ("at 7, row back, forward", (8, None)),
+        ("at 7, row back, back", (6, None)),
+        ("at 7, row back, play", (7, None)),
+        ("at 7, row back, hold", (7, None)),
+    ],
+)
+def test_commands_move_over_rows(commands, place):
+    one = Player(Recorded())
+    for command in commands.split(", "):
+        assert one.press(command)
+    assert (one.batch_id, one.taken) == place
+    made = one.snapshot(TUMBLE, 5)
+    assert (made.note == f"row {one.taken}") == (one.taken is not None)
+
+
+def test_the_row_that_has_just_come_is_told_and_ringed():
+    batch = TIMES["tumble"].snapshot().arrivals[-1]
+    row = Arrival(2, 60, 90, batch.times[1], batch.times[1] + timedelta(hours=1))
+    moment = Moment(batch.batch_id, 0, 99, is_newest=False, arrival=row)
+    shown = replace(TIMES["tumble"].snapshot(), moment=moment)
+    told = f"Row 2 of 60 drawn of 90 of batch {batch.batch_id}: event time "
+    for late, sign in (
+        (True, "late: the watermark was at"),
+        (False, "but in time for"),
+    ):
+        moment = replace(moment, arrival=replace(row, late=late))
+        bar = scrubber(replace(shown, moment=moment))
+        assert told in bar
+        assert sign in bar
+        assert 'data-do="row back"' in bar
+    assert body(shown, view="arrivals").count('class="arrived"') == 1
+    alone = replace(shown, moment=Moment(0, 0, 0), arrivals=())
+    assert scrubber(alone) == ""
 
 
 @pytest.mark.parametrize(

@@ -51,14 +51,13 @@ def in_words(snapshot: Snapshot, drawn: Picture) -> str:
     if not rows:
         said = ["The watermark follows the newest event by the delay that you allowed."]
         if not snapshot.windowed:
-            said.append("Without a window no row is late, and rows are not sampled.")
+            said.append("Without a window no row is late. No rows are drawn.")
         return " ".join(said)
     batches = f"{drawn.batches:,} micro-batch{'' if drawn.batches == 1 else 'es'}"
     drawn_of = "" if drawn.dots == rows else f", {drawn.dots:,} of them drawn"
     said = [
         "A dot is a row: across, the micro-batch that read it; up, its event time. "
-        f"{count(rows, 'row')} in {batches}{drawn_of}. A row is late where the "
-        "watermark had passed the end of its window."
+        f"{count(rows, 'row')} in {batches}{drawn_of}. " + _who_is_late(drawn)
     ]
     if drawn.all_batches > drawn.batches:
         said.append(f"Of {drawn.all_batches:,} micro-batches these are an even choice.")
@@ -69,6 +68,15 @@ def in_words(snapshot: Snapshot, drawn: Picture) -> str:
     if drawn.from_batch:
         said.append(f"Batches before {drawn.from_batch:,} are not drawn.")
     return " ".join(said)
+
+
+def _who_is_late(drawn: Picture) -> str:
+    if drawn.has_window:
+        return "A row is late where the watermark had passed the end of its window."
+    said = "Without a window no row is late: each is processed"
+    if drawn.behind:
+        said += f", also the {drawn.behind:,} that came behind the watermark (○)"
+    return f"{said}."
 
 
 VIEW = ArrivalsView()

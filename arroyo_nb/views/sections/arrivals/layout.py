@@ -72,7 +72,8 @@ GOLDEN = 0.618034
 
 @dataclass(frozen=True)
 class Dot:
-    """A row: where it lies, its event time, and whether it was late."""
+    """A row: where it lies, its event time, and whether it was late; without a window,
+    behind the watermark."""
 
     x: float
     y: float
@@ -146,6 +147,12 @@ class Layout:
         long = len(self.snapshot.arrivals) > HISTORY_POINTS // 2
         is_thinned = long and len(gaps) > 1 and min(gaps[:-1]) > 1
         return known[-1] - known[0] + 1 if is_thinned else len(known)
+
+    @property
+    def has_window(self) -> bool:
+        """Whether the rows came into windows: else they may only be behind the
+        watermark."""
+        return not self.batches or self.batches[-1].has_window
 
     def x(self, elapsed_s: float) -> float:
         """Where a moment of processing time lies."""
@@ -325,7 +332,8 @@ PartedTimes: TypeAlias = (
 def late_and_other_times(
     snapshot: Snapshot, batches: Sequence[BatchArrivals]
 ) -> tuple[PartedTimes, ...]:
-    """Which of the sampled rows were late."""
+    """Which of the sampled rows were late; without a window, which were behind the
+    watermark."""
     closed = ClosedWindows(snapshot.windows)
     missed: dict[int, list[tuple[datetime, datetime]]] = {}
     for rows in snapshot.late:
@@ -336,8 +344,11 @@ def late_and_other_times(
         late: list[datetime] = []
         others: list[datetime] = []
         for moment in batch.times:
-            is_late = closed.has_missed(moment, batch.late_before) or any(
-                start <= moment < end for start, end in known
+            is_late = (
+                closed.has_missed(moment, batch.late_before)
+                or any(start <= moment < end for start, end in known)
+                if batch.has_window
+                else batch.is_behind(moment)
             )
             (late if is_late else others).append(moment)
         parted.append((batch, tuple(late), tuple(others)))

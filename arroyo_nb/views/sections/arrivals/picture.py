@@ -55,7 +55,8 @@ class Picture:
     ``dots`` of the ``rows`` of ``batches`` are drawn; of a long run these are some of
     ``all_batches``. ``below`` of the dots lie at the lower edge, as they are earlier.
     ``narrow_windows`` are too narrow, and ``from_batch`` is the first micro-batch that
-    is drawn, where it is not that of the run.
+    is drawn, where it is not that of the run. Without a window ``behind`` of the dots
+    are below the watermark.
     """
 
     svg: str
@@ -66,6 +67,8 @@ class Picture:
     below: int
     narrow_windows: int
     from_batch: int
+    has_window: bool
+    behind: int
 
 
 def picture(snapshot: Snapshot) -> Picture | None:
@@ -91,7 +94,8 @@ def picture(snapshot: Snapshot) -> Picture | None:
         _diagonal(made, places),
         *_dots(made),
         *_curves(made),
-        *_crosses(crosses, snapshot),
+        *(_crosses if made.has_window else _rings)(crosses, snapshot),
+        *_arrived(made),
         *_closings(made, places),
         *_late_counts(late, places),
         *_times(made, places),
@@ -108,6 +112,8 @@ def picture(snapshot: Snapshot) -> Picture | None:
         below=sum(dot.moment < made.up.low for dot in made.dots),
         narrow_windows=made.narrow_windows,
         from_batch=made.from_batch,
+        has_window=made.has_window,
+        behind=0 if made.has_window else len(crosses),
     )
 
 
@@ -333,6 +339,37 @@ def _late_rows(
             yield made.x(rows.elapsed_s), made.up.at(middle), middle, rows.rows
 
 
+def _rings(
+    places: Sequence[tuple[float, float, datetime]],
+    snapshot: Snapshot,  # noqa: ARG001
+) -> Iterator[str]:
+    """Rows behind the watermark that no window misses: they are not crossed out."""
+    if places:
+        r = RADIUS
+        path = "".join(
+            f"M{x - r:.1f},{y:.1f}a{r},{r} 0 1 0 {2 * r},0a{r},{r} 0 1 0 {-2 * r},0"
+            for x, y, _ in places
+        )
+        yield f'<path class="behind" d="{path}"/>'
+
+
+def _arrived(made: Layout) -> Iterator[str]:
+    """A ring around the row that has just come."""
+    moment = made.snapshot.moment
+    if moment is None or moment.arrival is None:
+        return
+    time = moment.arrival.time
+    places = [
+        (dot.x, dot.y)
+        for dot in made.dots
+        if dot.batch_id == moment.batch_id and dot.moment == time
+    ]
+    elapsed = [b.elapsed_s for b in made.batches if b.batch_id == moment.batch_id]
+    places += [(made.x(elapsed_s), made.up.at(time)) for elapsed_s in elapsed]
+    for x, y in places[:1]:
+        yield f'<circle class="arrived" cx="{x:.1f}" cy="{y:.1f}" r="8"/>'
+
+
 def _crosses(
     places: Sequence[tuple[float, float, datetime]], snapshot: Snapshot
 ) -> Iterator[str]:
@@ -484,7 +521,9 @@ def _legend(made: Layout, *, late: bool) -> Iterator[str]:
     if made.ends and not made.bands:
         entries.append((f'<path class="end" d="{line}"/>', "a window's end"))
     if late:
-        entries.append((f'<text class="late" x="{{x}}" y="{y}">×</text>', "late"))
+        sign, text = ("×", "late") if made.has_window else ("○", "behind the watermark")
+        mark = f'<text class="late" x="{{x}}" y="{y}">{sign}</text>'
+        entries.append((mark, text))
     for mark, text in entries:
         wide = "14" in mark
         start = x if wide or "late" in mark else x + 4
@@ -507,5 +546,9 @@ def _in_words(made: Layout, crosses: int) -> str:
         mark = "end of input" if over else f"watermark {clock(last.watermark)}"
         parts.append(mark)
     if crosses:
-        parts.append(f"{count(crosses, 'late row')} crossed out")
+        parts.append(
+            f"{count(crosses, 'late row')} crossed out"
+            if made.has_window
+            else f"{count(crosses, 'row')} behind the watermark"
+        )
     return ", ".join(parts)
