@@ -109,9 +109,9 @@ Frames: TypeAlias = "dict[str, str]"
 """The frames of one batch, by the views that their tabs name."""
 
 
-Shown: TypeAlias = "tuple[int, float, Frames, int | None]"
-"""A batch, after how many seconds it ended, its frames, and up to which of its rows
-they show it; None: all."""
+Shown: TypeAlias = "tuple[int, float, Frames, int, bool]"
+"""A batch, after how many seconds it ended, its frames, up to which of its rows they
+show it (0: they aren't shown one by one), and whether that is its end."""
 
 
 def _frames(run: Replayed) -> Sequence[Shown]:
@@ -132,7 +132,7 @@ def _frames(run: Replayed) -> Sequence[Shown]:
         last = drawn.get(batch_id, 0)
         for row in range(1, last):
             at = moments.within(newest, batch_id, row, ROWS)
-            made.append((batch_id, elapsed_s, _views(_mute(at)), row))
+            made.append((batch_id, elapsed_s, _views(_mute(at)), row, False))
         moment = Moment(batch_id, *ends, is_newest=batch_id == ends[1])
         if last:
             at = moments.within(newest, batch_id, last, ROWS)
@@ -140,9 +140,9 @@ def _frames(run: Replayed) -> Sequence[Shown]:
             moment = replace(moment, arrival=at.moment.arrival)
         at = newest if moment.is_newest else moments.snapshot(newest, batch_id, ROWS)
         shown = _views(_mute(replace(at, moment=moment)))
-        made.append((batch_id, elapsed_s, shown, None))
+        made.append((batch_id, elapsed_s, shown, last, True))
     if _size(made) > MOST_BYTES:
-        made = [shown for shown in made if shown[3] is None]
+        made = [shown for shown in made if shown[4]]
     while _size(made) > MOST_BYTES:
         made = list(reversed(made[::-1][::2]))
     return made
@@ -175,4 +175,4 @@ def _views(snapshot: Snapshot) -> Frames:
 
 
 def _size(made: Sequence[Shown]) -> int:
-    return sum(len(frame) for _, _, frames, _ in made for frame in frames.values())
+    return sum(len(frame) for _, _, frames, *_ in made for frame in frames.values())

@@ -290,13 +290,20 @@ def test_a_page_has_every_moment(session, tmp_path):
     made = run.save_html(tmp_path / "run.html").read_text()
     packed = re.search(r'id="frames">([^<]*)<', made)[1]
     frames = json.loads(zlib.decompress(b64decode(packed)))
-    assert [batch for batch, *_ in frames] == [b for b, _ in run.moments().times]
-    assert len({views["overview"] for *_, views in frames}) == len(frames)
-    assert {name for *_, views in frames for name in views} == {
+    moments = run.moments()
+    ends = [batch for batch, *_, is_end in frames if is_end]
+    assert ends == [batch for batch, _ in moments.times]
+    drawn = {b: len(came.times) for b in ends if (came := moments.arrivals(b))}
+    assert [(batch, row) for batch, _, _, row, _ in frames if row] == [
+        (batch, row) for batch, last in drawn.items() for row in range(1, last + 1)
+    ]
+    assert sum(drawn.values()) == 40
+    assert len({views["overview"] for _, _, views, *_ in frames}) == len(frames)
+    assert {name for _, _, views, *_ in frames for name in views} == {
         *("overview", "windows", "arrivals", "watermark", "late", "table"),
     }
     assert "http" not in re.sub('http://www.w3.org/[^"]*', "", made)
-    for batch, _, views in frames[:-1]:
+    for batch, _, views, *_ in frames[:-1]:
         for html in views.values():
             assert f'value="{batch}"' in html
             assert 'data-do="stop"' not in html

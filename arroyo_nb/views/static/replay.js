@@ -13,7 +13,7 @@ class Replay {
   constructor(frames, sheet) {
     this.frames = frames;
     // Frames of batches that have ended; before them lie those of their rows.
-    this.ends = frames.flatMap(([, , , row], place) => (row === null ? [place] : []));
+    this.ends = frames.flatMap(([, , , , ended], place) => (ended ? [place] : []));
     this.sheet = sheet;
     this.at = frames.length - 1;
     this.speed = 0;
@@ -33,7 +33,7 @@ class Replay {
     page.innerHTML = views[this.view] ?? Object.values(views)[0];
     for (const tab of page.content.querySelectorAll('.tabs [data-do^="view "]'))
       if (!(tab.dataset.do.slice(5) in views)) tab.remove();
-    if (this.ends.length === this.frames.length) page.content.querySelector(".by-row")?.remove();
+    if (!this.frames.some(([, , , row]) => row)) page.content.querySelector(".by-row")?.remove();
     if (!this.speed) return page.innerHTML;
     const key = page.content.querySelector('button[data-do="play"]');
     key.dataset.do = "hold";
@@ -60,7 +60,7 @@ class Replay {
       newest: () => last,
       hold: () => this.ends[end],
       play: () => (this.at === last ? ended(0) : this.ends[end]),
-      row: () => ({ back: this.at - 1, on: this.at + 1 })[value] ?? (end ? this.ends[end - 1] + 1 : 0),
+      row: () => this.row(value, end ? this.ends[end - 1] + 1 : 0),
     };
     if (word in places) {
       this.at = Math.min(Math.max(places[word](), 0), last);
@@ -74,12 +74,21 @@ class Replay {
     }
   }
 
+  // The place of the row before or after, over batches without any; or of the batch's first.
+  row(which, first) {
+    if (which === "first") return first;
+    const step = which === "on" ? 1 : -1;
+    let place = this.at + step;
+    while (this.frames[place]?.[3] === 0) place += step;
+    return this.frames[place] || step > 0 ? place : this.at;
+  }
+
   tick() {
     if (!this.speed) return;
     const now = performance.now();
     this.second += (this.speed * (now - this.playedAt)) / 1000;
     this.playedAt = now;
-    const next = this.frames.findLastIndex(([, ended, , row]) => row === null && ended <= this.second);
+    const next = this.frames.findLastIndex(([, ended, , , isEnd]) => isEnd && ended <= this.second);
     if (next >= this.frames.length - 1) this.speed = 0;
     this.at = Math.max(next, this.at);
     for (const call of this.heard) call();
