@@ -6,6 +6,7 @@
         output, batch                       which
         elapsed_s, batch_ms, ...            the totals after it (BatchTotals)
         sources                             how far each source had been read
+        idle                                the sources that were idle
         late_watermark, panes, ...          what came into its windows (TracedBatch)
         result_0, result_1, ...             the rows that each output has put out; of an
                                             updating one changes with their weights
@@ -33,6 +34,9 @@ METADATA, VERSION = b"arroyo_nb.trace", 1
 
 RESULT = "result_"
 """What the columns of rows begin with; the number of the output follows."""
+
+IDLE = "idle"
+"""The column of idle sources, which files of earlier versions do not have."""
 
 BATCHES_A_GROUP = 256
 """Micro-batches of one row group: what is in memory at once."""
@@ -90,6 +94,11 @@ def file_schema(run: SavedRun) -> pa.Schema:
 
     time = pa.timestamp("us")
     span = pa.struct([("start", time), ("end", time)])
+    idle: list[tuple[str, pa.DataType]] = [
+        ("name", pa.string()),
+        ("idle_s", pa.float64()),
+        ("partitions", pa.list_(pa.int32())),
+    ]
     source: list[tuple[str, pa.DataType]] = [
         ("name", pa.string()),
         ("rows", pa.int64()),
@@ -107,6 +116,7 @@ def file_schema(run: SavedRun) -> pa.Schema:
         *((name, pa.int64()) for name in COUNTS),
         ("dropped_rows", pa.list_(pa.struct(source[:2]))),
         ("sources", pa.list_(pa.struct(source))),
+        (IDLE, pa.list_(pa.struct(idle))),
         ("late_watermark", time),
         ("panes", pa.list_(pa.struct([("start", time), ("rows", pa.int64())]))),
         ("exact", pa.bool_()),

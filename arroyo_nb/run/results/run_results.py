@@ -55,6 +55,10 @@ class RunResults(ABC):
         """The recorded micro-batches of an output, each as a snapshot for views."""
 
     @abstractmethod
+    def snapshot(self, rows: int = ..., output: int = ...) -> Snapshot:
+        """One picture of an output for a view."""
+
+    @abstractmethod
     def _kept_preview(self, output: int) -> Preview:
         """The rows of an output.
 
@@ -136,6 +140,20 @@ class RunResults(ABC):
         if self._views is None:
             raise RunProblem("only a run of a session can be drawn")
         return self._views.save_html(self, path)
+
+    def idle(self, output: int = 0) -> pa.Table:
+        """When the sources of an output were idle: the micro-batch that found a source
+        idle, and the one in which it came back. The newest 1,000 are kept.
+
+        Examples
+        --------
+        ::
+
+            run.idle().to_pandas()
+        """
+        from arroyo_nb.run.observe.idle_table import idle_table
+
+        return idle_table(self.snapshot(0, output).idle_periods)
 
     def batches(self, output: int = 0) -> pa.RecordBatchReader:
         """The rows of an output, oldest first, one Arrow record batch after the other:
