@@ -89,10 +89,11 @@ class SourceProgress:
 
     What is odd in its rows ``notes`` say, each in a sentence. One that is ``looked_up``
     has no time; where it is asked by key, its rows are not known, and ``dropped_rows``
-    counts those of the stream that met a bad record. ``unknown_records`` counts those
-    with fields that its schema does not know, where its format tells. Only a topic has
-    ``partitions``, ``rows_per_s``; it and a feed have seconds for which the server has
-    been ``away``, a feed with the reason. A feed was connected again ``gaps`` times
+    counts those of the stream that met a bad record. ``dropped_before`` says how many
+    of the dropped rows an earlier run on the same folder counted. ``unknown_records``
+    counts those with fields that its schema does not know, where its format tells. Only
+    a topic has ``partitions``, ``rows_per_s``; it and a feed have seconds for which the
+    server has been ``away``, a feed with the reason. A feed was connected again ``gaps`` times
     without going on where it had been, and ``lost_messages`` came faster than they were
     read. ``rows`` and ``max_event_time`` are of what the output has read.
     ``older_records`` is what to write to read a topic's records of before the run,
@@ -112,6 +113,7 @@ class SourceProgress:
     ended: bool = False
     paused: bool = False
     dropped_rows: int = 0
+    dropped_before: int = 0
     bad: tuple[str, ...] = ()
     unknown_records: int = 0
     notes: tuple[str, ...] = ()
