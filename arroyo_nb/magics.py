@@ -167,7 +167,7 @@ class ArroyoMagics(Magics):
         variables = self._shell.user_ns
         test_commands.run_cell(self.session, line, cell, variables, _say, show)
 
-    def close(self) -> None:
+    def close(self, *reason: str) -> None:
         """Listen to the shell no more, stop all runs and the broker."""
         self._udfs.close()
         if self._stage is not None:
@@ -175,7 +175,7 @@ class ArroyoMagics(Magics):
         if self in self._shell.configurables:
             self._shell.configurables.remove(self)
         try:
-            self.session.close()
+            self.session.close(*reason)
         finally:
             if self._kafka is not None:
                 self._kafka.close()
@@ -463,7 +463,7 @@ class ArroyoMagics(Magics):
     def _do_whatif(self, name: str, **options: Any) -> None:
         from arroyo_nb.whatif_commands import whatif
 
-        whatif(self.session, name, **options)
+        whatif(self.session, self._shell.user_ns, name, **options)
 
     def _do_compare(self, first: str, second: str) -> None:
         from arroyo_nb.whatif_commands import compare

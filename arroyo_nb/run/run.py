@@ -399,9 +399,9 @@ class Run(BackgroundTask, RunResults):
         with self._life.lock, self.outputs[output].observation.lock:
             return build_snapshot(self, rows, output)
 
-    def discard(self) -> Run:
+    def discard(self, reason: str = "replaced") -> Run:
         """Stop it and remove its folder where no user named it; returns at once."""
-        self.stop("replaced")
+        self.stop(reason)
         self._engine.worker.post(self._remove)
         return self
 
