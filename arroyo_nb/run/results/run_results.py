@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -38,7 +38,9 @@ class RunViews(Protocol):
     def plot(self, run: Any, **options: Any) -> Any:
         """A chart of the rows."""
 
-    def save_html(self, run: Any, path: str | Path) -> Path:
+    def save_html(
+        self, run: Any, path: str | Path, tell: Callable[[str], object] | None = None
+    ) -> Path:
         """A page that moves over the micro-batches."""
 
     def doctor(self, run: Any, engine: Engine) -> Report:
@@ -128,9 +130,19 @@ class RunResults(ABC):
         moments = self.moments(output)
         return preview.table_at(moments.find(batch, watermark).batch_id)
 
-    def save_html(self, path: str | Path) -> Path:
+    def save_html(
+        self, path: str | Path, *, tell: Callable[[str], object] | None = None
+    ) -> Path:
         """Save the run as one page that moves over its micro-batches in any browser,
-        without a kernel and without a network.
+        without a kernel and without a network. A long run takes some seconds; an
+        interrupt ends it, and nothing is written.
+
+        Parameters
+        ----------
+        path
+            The file.
+        tell
+            Is told now and then how far it is; None: nobody is.
 
         Raises
         ------
@@ -139,7 +151,7 @@ class RunResults(ABC):
         """
         if self._views is None:
             raise RunProblem("only a run of a session can be drawn")
-        return self._views.save_html(self, path)
+        return self._views.save_html(self, path, tell)
 
     def idle(self, output: int = 0) -> pa.Table:
         """When the sources of an output were idle: the micro-batch that found a source

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -358,3 +359,21 @@ def test_a_result_with_batches_that_changed_nothing_is_known(tmp_path):
     assert trace.table().to_pylist() == [{"counter": 1, "n": 2}]
     assert trace.at(batch=1).to_pylist() == [{"counter": 1, "n": 1}]
     assert trace.changelog().equals(made.changelog())
+
+
+def test_a_page_says_how_far_it_is_and_can_be_interrupted(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.views.replay_page.TELL_S", 0.0)
+    said, file = [], tmp_path / "r.html"
+    run.save_html(file, tell=said.append)
+    assert said == [f"r: {n} of 3 micro-batches drawn" for n in range(3)]
+    before = file.read_text()
+
+    def interrupt(text):
+        said.append(text)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    said.clear()
+    with pytest.raises(KeyboardInterrupt):
+        run.save_html(file, tell=interrupt)
+    assert len(said) == 1
+    assert file.read_text() == before
