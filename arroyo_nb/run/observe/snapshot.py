@@ -93,16 +93,16 @@ class SourceProgress:
     of the dropped rows an earlier run on the same folder counted. ``unknown_records``
     counts those with fields that its schema does not know, where its format tells. Only
     a topic has ``partitions``, ``rows_per_s``; it and a feed have seconds for which the
-    server has been ``away``, a feed with the reason. A feed was connected again ``gaps`` times
-    without going on where it had been, and ``lost_messages`` came faster than they were
-    read. ``rows`` and ``max_event_time`` are of what the output has read.
-    ``older_records`` is what to write to read a topic's records of before the run,
-    where it does not. ``unread`` says of a tape that it has rows which the output has
-    not read yet. ``due_s`` is in how many seconds the next rows of one that is played
-    at a speed are due; 0: they are, or nobody knows. ``idle_s`` says for how many
-    seconds its newest event time had not gone on, while another's had, at the newest
-    micro-batch; 0: it was not idle. ``idle_partitions`` are those of a topic that got
-    no record for a while.
+    server has been ``away``, a feed with the reason. A feed was connected again
+    ``gaps`` times without going on where it had been, and ``lost_messages`` came faster
+    than they were read. ``rows`` and ``max_event_time`` are of what the output has
+    read. ``older_records`` is what to write to read a topic's records of before the
+    run, where it does not. ``unread`` says of a tape that it has rows which the output
+    has not read yet. ``due_s`` is in how many seconds the next rows of one that is
+    played at a speed are due; 0: they are, or nobody knows. ``idle_s`` says for how
+    many seconds its newest event time had not gone on, while another's had, at the
+    newest micro-batch; 0: it was not idle. ``idle_partitions`` are those of a topic
+    that got no record for a while.
     """
 
     name: str
