@@ -113,7 +113,6 @@ class SourceProgress:
     ended: bool = False
     paused: bool = False
     dropped_rows: int = 0
-    dropped_before: int = 0
     bad: tuple[str, ...] = ()
     unknown_records: int = 0
     notes: tuple[str, ...] = ()
@@ -130,6 +129,7 @@ class SourceProgress:
     due_s: float = 0.0
     idle_s: float = 0.0
     idle_partitions: tuple[int, ...] = ()
+    dropped_before: int = 0
 
     @property
     def waiting(self) -> bool:
