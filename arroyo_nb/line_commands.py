@@ -197,7 +197,7 @@ class LineCommands:
     def _whatif(self, name: str, **options: Any) -> None:
         from arroyo_nb.whatif_commands import whatif
 
-        whatif(self._session, name, **options)
+        whatif(self._session, self._shell.user_ns, name, **options)
 
     def _compare(self, first: str, second: str) -> None:
         from arroyo_nb.whatif_commands import compare

@@ -84,8 +84,7 @@ def _run_flag(name: str) -> Flag:
 
 FLAGS = (
     Flag("name", ("-n", "--name"), "name of the run; it replaces one so named", "NAME"),
-    Flag("variable", ("-o", "--out"), "variable that holds the run", "VAR",
-         _variable),
+    Flag("variable", ("-o", "--out"), "variable that holds the run", "VAR", _variable),
     Flag("view", ("--view",), f"what to show: {', '.join(VIEWS)}", "VIEW", _view),
     Flag("rows", ("--rows",), "newest rows to show, 1 to 1000", "N", _rows),
     *map(_run_flag, ("stop_after", "until", "speed", "trigger", "ttl", "budget",
@@ -154,6 +153,7 @@ HEAD_FLAGS = (
 )
 
 WHATIF_FLAGS = (
+    Flag("variable", ("-o", "--out"), "variable for the result", "VAR", _variable),
     Flag("delays", ("--delay",), "the delays to try, with commas", "1s,30m,2h"),
     Flag("every", ("--every",), "how much event time a micro-batch has; as in the run "
          "if not said", "TIME"),
@@ -305,7 +305,7 @@ COMMANDS: Mapping[str, Command] = {
                 "NAME -o FILE.parquet|FILE.html", "the name of one run, and -o with "
                 "the file", 1, 1, runs=True, flags=SAVE_FLAGS, needs=("path",)),
         Command("whatif", "try other watermark delays on the rows of a run",
-                "NAME [--delay 1s,30m,2h] [--every TIME] [--output N]",
+                "NAME [--delay 1s,30m,2h] [--every TIME] [--output N] [-o VAR]",
                 "the name of one run", 1, 1, runs=True, flags=WHATIF_FLAGS),
         Command("compare", "two runs side by side, what differs marked",
                 "NAME NAME", "the names of two runs", 2, 2, runs=True),

@@ -121,14 +121,15 @@ class ArroyoMagics(Magics):
         variables = self._shell.user_ns
         test_commands.run_cell(self.session, line, cell, variables, say, show)
 
-    def close(self) -> None:
-        """Listen to the shell no more, stop all runs and the broker."""
+    def close(self, reason: str = "the extension was unloaded") -> None:
+        """Listen to the shell no more, stop all runs and the broker; ``reason`` is what
+        the runs then say."""
         self._udfs.close()
         self._runs.close()
         if self in self._shell.configurables:
             self._shell.configurables.remove(self)
         try:
-            self.session.close()
+            self.session.close(reason)
         finally:
             self._commands.close()
 

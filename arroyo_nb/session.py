@@ -574,12 +574,12 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
             self.catalog = Catalog()
         return names
 
-    def close(self) -> None:
+    def close(self, reason: str = "its session was closed") -> None:
         """Stop every run and emission, then the engine (one that was handed in goes
-        on)."""
+        on). ``reason`` is what the runs then say."""
         atexit.unregister(self._at_exit)
         try:
-            self._runs.close(beside=self.stop_emissions())
+            self._runs.close(beside=self.stop_emissions(), reason=reason)
         finally:
             if self._owns_engine:
                 self.engine.close()

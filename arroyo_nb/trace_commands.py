@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.interrupts import Interrupted
 from arroyo_nb.run.loaded_trace import LoadedTrace
 from arroyo_nb.views import live, static_html
-from arroyo_nb.views.notebook import publish
+from arroyo_nb.views.notebook import ProgressOutput, publish
 from arroyo_nb.views.results import ResultViews
 from arroyo_nb.views.sections import needs_plan
 
@@ -63,11 +64,16 @@ def save(session: Session, name: str, path: str, say: Callable[[str], None]) -> 
     ------
     RunProblem
         When it ends otherwise.
+    Interrupted
+        When it was interrupted; nothing is written then.
     """
     shown = _found(session, name)
     ending = Path(path).suffix.lower()
     if ending == PAGE:
-        file = shown.save_html(path)
+        try:
+            file = shown.save_html(path, tell=ProgressOutput().tell)
+        except KeyboardInterrupt:
+            raise Interrupted(f"'{path}' was not saved: interrupted") from None
         say(f"saved '{file}': it moves over the micro-batches in any browser")
     elif ending == TRACE:
         file = session.get(name).save_trace(path)

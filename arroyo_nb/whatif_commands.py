@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.run.interrupts import Interrupted
 from arroyo_nb.views.notebook import ProgressOutput, publish
@@ -14,13 +14,28 @@ if TYPE_CHECKING:
 
 def whatif(
     session: Session,
+    variables: dict[str, Any],
     name: str,
     *,
     delays: str | None = None,
     every: str | None = None,
     output: int | None = None,
+    variable: str | None = None,
 ) -> None:
     """Try delays on the query of a run, and show what each loses.
+
+    Parameters
+    ----------
+    session
+        Its runs are known by their names.
+    variables
+        The notebook's.
+    name
+        A run.
+    delays, every, output
+        As of :meth:`Session.whatif`.
+    variable
+        Holds the result; None: it is shown only.
 
     Raises
     ------
@@ -36,6 +51,8 @@ def whatif(
         )
     except KeyboardInterrupt:
         raise Interrupted(f"the what-if of {name} was interrupted") from None
+    if variable is not None:
+        variables[variable] = found
     publish(bundle(found))
 
 

@@ -27,6 +27,7 @@ from arroyo_nb.cli.arguments import (
     read_script,
 )
 from arroyo_nb.cli.exit_codes import FAILED, FINISHED, STOPPED, UsageProblem
+from arroyo_nb.engine.sigterm import BY_SIGTERM
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.jobs.runner.log import LOGS
 from arroyo_nb.jobs.runner.supervisor import JobState
@@ -228,4 +229,4 @@ def _checked(arguments: argparse.Namespace) -> int:
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise Terminated
+    raise Terminated(BY_SIGTERM)

@@ -22,18 +22,21 @@ CLOSE_S = 1.5
 """How long closing may take: who sent SIGTERM soon sends SIGKILL."""
 
 
-_CLOSES: list[Callable[[], object]] = []
+BY_SIGTERM = "ended by SIGTERM"
+"""What a run says that was ended so."""
+
+_CLOSES: list[Callable[[str], object]] = []
 """What is open, and is to be closed when SIGTERM comes."""
 
 
-def close_at_sigterm(close: Callable[[], object]) -> Callable[[], None]:
+def close_at_sigterm(close: Callable[[str], object]) -> Callable[[], None]:
     """Have something closed, and this process's work folders removed, before SIGTERM
     ends the process. Only the main thread can listen: on others this does nothing.
 
     Parameters
     ----------
     close
-        Is called once, on a thread of its own.
+        Is called once, on a thread of its own, with what ended the process.
 
     Returns
     -------
@@ -49,7 +52,7 @@ def close_at_sigterm(close: Callable[[], object]) -> Callable[[], None]:
     return partial(_forget, close)
 
 
-def _forget(close: Callable[[], object]) -> None:
+def _forget(close: Callable[[str], object]) -> None:
     with suppress(ValueError):
         _CLOSES.remove(close)
 
@@ -60,9 +63,12 @@ def _on_sigterm(_number: int, _frame: FrameType | None) -> None:
     threading.Thread(target=_end, args=((*_CLOSES,),), daemon=True).start()
 
 
-def _end(closes: Sequence[Callable[[], object]]) -> None:
+def _end(closes: Sequence[Callable[[str], object]]) -> None:
     deadline_s = time.monotonic() + CLOSE_S
-    closing = [threading.Thread(target=close, daemon=True) for close in closes]
+    closing = [
+        threading.Thread(target=close, args=(BY_SIGTERM,), daemon=True)
+        for close in closes
+    ]
     for thread in closing:
         thread.start()
     for thread in closing:

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -30,7 +30,6 @@ from arroyo_nb.run.observe.run_moments import (
     moments_of,
     numbered_output,
     save_trace,
-    source_times,
 )
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
@@ -97,7 +96,7 @@ class Run(BackgroundTask, RunResults):
         self.outputs = prepared.outputs
         self.sources = prepared.sources
         for output in self.outputs:
-            output.observation.source_times = partial(source_times, self.sources)
+            output.observation.known_sources = self.sources.sources
         self.place = place
         self.folder = place.path
         self._engine = engine
@@ -400,9 +399,9 @@ class Run(BackgroundTask, RunResults):
         with self._life.lock, self.outputs[output].observation.lock:
             return build_snapshot(self, rows, output)
 
-    def discard(self) -> Run:
+    def discard(self, reason: str = "replaced") -> Run:
         """Stop it and remove its folder where no user named it; returns at once."""
-        self.stop("replaced")
+        self.stop(reason)
         self._engine.worker.post(self._remove)
         return self
 

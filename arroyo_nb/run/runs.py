@@ -127,8 +127,10 @@ class Runs:
             try:
                 while not run.wait(LOOK_S):
                     interrupts.check()
-            except KeyboardInterrupt:
-                run.stop("stopped by interrupt").wait_quietly(STOP_S)
+            except KeyboardInterrupt as interrupt:
+                # One that is a signal of another kind says which.
+                reason = str(interrupt) or "stopped by interrupt"
+                run.stop(reason).wait_quietly(STOP_S)
                 raise
         return run
 
@@ -138,7 +140,7 @@ class Runs:
         chosen = [r for r in self._runs.values() if everything or r.state.ended]
         for run in chosen:
             del self._runs[run.name]
-            run.discard()
+            run.discard("cleared")
         return [run.name for run in chosen]
 
     def temporary_folder(self, name: str) -> Path:
@@ -154,14 +156,14 @@ class Runs:
             self.work = make_work_folder()
         return self.work
 
-    def close(self, beside: Iterable[BackgroundTask] = ()) -> None:
-        """Stop and forget all, wait for their ends together with those of other tasks
-        that were stopped, and remove the temporary folders."""
+    def close(self, beside: Iterable[BackgroundTask] = (), *, reason: str) -> None:
+        """Stop and forget all for a reason, wait for their ends together with those of
+        other tasks that were stopped, and remove the temporary folders."""
         runs, self._runs = self._runs, {}
         try:
             for run in runs.values():
                 with suppress(ArroyoError):  # a shared engine, closed before
-                    run.discard()
+                    run.discard(reason)
             deadline = time.monotonic() + CLOSE_S
             for task in (*beside, *runs.values()):
                 task.wait_quietly(max(0.0, deadline - time.monotonic()))

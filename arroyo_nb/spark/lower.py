@@ -40,6 +40,7 @@ from arroyo_nb.spark.observe import (
     observed_sessions,
 )
 from arroyo_nb.spark.operator_changes import OperatorChanges, Relation, rows_of
+from arroyo_nb.spark.source_times import SourceTimes
 from arroyo_nb.spark.state_config import KEPT, StateConfig
 from arroyo_nb.spark.struct_fields import (
     NarrowWatermark,
@@ -87,8 +88,9 @@ class _Lowering:
     it and nobody looks. ``inputs`` observes the aggregates; ``numbers`` has their
     numbers, by identity, ``unobserved`` those that are still to be, ``tables`` the
     tables that are, of a query without a window, by their numbers, and
-    ``append_joins`` the joins that are Spark's own. A node with several readers is
-    lowered for each: Spark loses rows where one streaming DataFrame is twice in a
+    ``append_joins`` the joins that are Spark's own; ``source_times`` observes the
+    newest event time of each source where somebody looks. A node with several readers
+    is lowered for each: Spark loses rows where one streaming DataFrame is twice in a
     query.
     """
 
@@ -102,6 +104,7 @@ class _Lowering:
     keeping: StateConfig
     append_joins: frozenset[int]
     bad_rows: BadRows
+    source_times: SourceTimes | None
 
     def take_number(self, node: nodes.WindowAggregate) -> int | None:
         """The number that an aggregate is observed under; None: it is not, or was."""
@@ -169,6 +172,7 @@ def lower(
         keeping,
         keeping.append_joins(node),
         BadRows(windowed, again),
+        SourceTimes(node) if inputs is not None else None,
     )
     return rows_of(_lower(node, lowering))
 
@@ -282,6 +286,8 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
         columns = map(quoted, node.input.schema.names)
         frame = frame.selectExpr(*columns, _event_time(node.event_time))
     frame = lowering.bad_rows.of_usable_time(frame, node)
+    if lowering.source_times is not None:
+        frame = lowering.source_times.observed(frame, node)
     if not lowering.watermarked:
         return frame.filter(f"{time} < {END_OF_TIME}")
     if node.expression is None:

@@ -73,12 +73,15 @@ they may send in the same way.
 
 @dataclass(frozen=True)
 class Playing:
-    """Where a source stands; ``bad`` is a bounded sample of its unreadable records."""
+    """Where a source stands; ``bad`` is a bounded sample of its unreadable records. Of
+    the ``dropped_rows`` a run that was resumed found ``dropped_before`` in its folder.
+    """
 
     chunks: int = 0
     consumed_chunks: int = 0
     rows: int = 0
     dropped_rows: int = 0
+    dropped_before: int = 0
     bad: tuple[BadRow, ...] = ()
     max_event_time: datetime | None = None
     end_chunks: int = 0
@@ -220,7 +223,7 @@ class Conductor:
                 if read is None or number >= read:
                     raise
                 continue  # its rows are written: only the trace would read them again
-            self._dropped(mark.bad, mark.totals.dropped_rows)
+            self._dropped(mark.bad, mark.totals.dropped_rows, before=True)
             self._written(mark)
         self._found_chunks = writer.last.number if writer.last else 0
         thread = threading.Thread(
@@ -392,11 +395,14 @@ class Conductor:
             end_chunks=mark.end,
         )
 
-    def _dropped(self, bad: tuple[BadRow, ...], dropped_rows: int) -> None:
-        before = self.state
-        if dropped_rows > before.dropped_rows:
-            kept = (before.bad + bad)[:KEPT_BAD_ROWS]
-            self._change(dropped_rows=dropped_rows, bad=kept)
+    def _dropped(
+        self, bad: tuple[BadRow, ...], dropped_rows: int, *, before: bool = False
+    ) -> None:
+        known = self.state
+        if dropped_rows > known.dropped_rows:
+            kept = (known.bad + bad)[:KEPT_BAD_ROWS]
+            found = dropped_rows if before else known.dropped_before
+            self._change(dropped_rows=dropped_rows, dropped_before=found, bad=kept)
 
     def _change(self, **changes: Any) -> None:
         with self._lock:

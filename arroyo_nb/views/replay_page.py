@@ -7,9 +7,10 @@ the kernel answers to the panel in a notebook, a second small module answers her
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +21,7 @@ from arroyo_nb.durable_files import replaced_whole
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals, require_file
+from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.observe.history import thinned
 from arroyo_nb.run.observe.snapshot import Moment, RunState, Snapshot
 from arroyo_nb.views.formatting import NAME_CHARS, escaped
@@ -42,6 +44,9 @@ every second one is left out."""
 
 ROWS = 20
 
+TELL_S = 0.5
+"""How often it is told how far a page is."""
+
 SAVED_LIVE = "this page was saved while the run went on"
 
 
@@ -59,33 +64,78 @@ class Replayed(Protocol):
         """Its recorded micro-batches."""
 
 
-def save(run: Replayed, path: str | Path) -> Path:
+def save(
+    run: Replayed, path: str | Path, tell: Callable[[str], object] | None = None
+) -> Path:
     """Write the page; returns its path.
+
+    Parameters
+    ----------
+    run
+        What it shows.
+    path
+        The file; one that is there is replaced once the page is whole.
+    tell
+        Is told now and then how far it is; None: nobody is.
 
     Raises
     ------
     RunProblem
         When nothing is recorded, or the path may not be written.
+    KeyboardInterrupt
+        When it was interrupted; nothing is written then.
     """
     file, allowed = user_path(path), current_roots()
     if not allowed.allow(file):
         raise allowed.refusal(f"the page '{file}'")
     require_file(file)
-    made = page(run)
+    with defer_interrupts() as interrupts:
+        made = page(run, _Progress(run.name, tell, interrupts.check))
     with refusals("write", str(file)), replaced_whole(file) as unfinished:
         unfinished.write_text(made, "utf-8")
     return file
 
 
-def page(run: Replayed) -> str:
+class _Progress:
+    """How far a page is: told every :data:`TELL_S`, and a moment to be interrupted."""
+
+    def __init__(
+        self,
+        name: str,
+        tell: Callable[[str], object] | None,
+        cancel_check: Callable[[], None],
+    ) -> None:
+        self._name, self._tell, self._cancel_check = name, tell, cancel_check
+        self._told_s = time.monotonic()
+
+    def __call__(self, done: int, of: int) -> None:
+        """Note that so many frames are drawn; raises where it was interrupted."""
+        self._cancel_check()
+        now_s = time.monotonic()
+        if self._tell is not None and now_s - self._told_s >= TELL_S:
+            self._told_s = now_s
+            self._tell(f"{self._name}: {done:,} of {of:,} micro-batches drawn")
+
+
+def page(
+    run: Replayed, on_progress: Callable[[int, int], object] = lambda *_: None
+) -> str:
     """The page of a run, as HTML.
+
+    Parameters
+    ----------
+    run
+        What it shows.
+    on_progress
+        Is told how many micro-batches are drawn, and of how many; what it raises ends
+        the work.
 
     Raises
     ------
     RunProblem
         When no micro-batch of it is recorded.
     """
-    frames = _frames(run)
+    frames = _frames(run, on_progress)
     packed = b64encode(zlib.compress(json.dumps(frames).encode(), 9)).decode()
     static = files("arroyo_nb.views") / "static"
     module, script = (
@@ -114,7 +164,9 @@ Shown: TypeAlias = "tuple[int, float, Frames, int, bool]"
 show it (0: they aren't shown one by one), and whether that is its end."""
 
 
-def _frames(run: Replayed) -> Sequence[Shown]:
+def _frames(
+    run: Replayed, on_progress: Callable[[int, int], object]
+) -> Sequence[Shown]:
     """Each shown batch, after those of its rows that are shown one by one."""
     moments, newest = run.moments(), run.snapshot(ROWS)
     if not newest.state.ended:
@@ -128,7 +180,8 @@ def _frames(run: Replayed) -> Sequence[Shown]:
     ends = times[0][0], times[-1][0]
     drawn = _drawn_rows(moments, [batch_id for batch_id, _ in times])
     made: list[Shown] = []
-    for batch_id, elapsed_s in chosen:
+    for number, (batch_id, elapsed_s) in enumerate(chosen):
+        on_progress(number, len(chosen))
         last = drawn.get(batch_id, 0)
         for row in range(1, last):
             at = moments.within(newest, batch_id, row, ROWS)

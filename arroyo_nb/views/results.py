@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +38,13 @@ class ResultViews:
         drawn: alt.Chart = chart.plot(run, **options)
         return drawn
 
-    def save_html(self, run: Any, path: str | Path) -> Path:
+    def save_html(
+        self, run: Any, path: str | Path, tell: Callable[[str], object] | None = None
+    ) -> Path:
         """See :func:`arroyo_nb.views.replay_page.save`."""
         from arroyo_nb.views import replay_page
 
-        return replay_page.save(run, path)
+        return replay_page.save(run, path, tell)
 
     def doctor(self, run: Run, engine: Engine) -> Report:
         """See :func:`arroyo_nb.doctor.examine.examine`."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from arroyo_nb.run.observe.idle_sources import IdleSources
 from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
     Arrival,
@@ -140,12 +141,21 @@ def sources(step: int) -> Snapshot:
         for point in made.history
     )
     newest = dict(history[-1].sources)
+    found, idle_s = IdleSources(), {}
+    for point in history:
+        idle_s = dict(found.advance(point.elapsed_s, dict(point.sources)))
     (source,) = made.sources
     return replace(
         made,
         history=history,
         sources=tuple(
-            replace(source, name=name, max_event_time=newest[name]) for name in names
+            replace(
+                source,
+                name=name,
+                max_event_time=newest[name],
+                idle_s=idle_s.get(name, 0.0),
+            )
+            for name in names
         ),
         watermark=history[-1].watermark,
     )

@@ -43,7 +43,7 @@ def test_both_commands_show_what_they_found(shell, session):
     for name, delay in (("hasty", "1 second"), ("patient", "2 hours")):
         session.rows(f"clicks_{name}", CLICKS, watermark=delay)
         session.run(COUNTS.format(f"clicks_{name}"), name=name, wait=True)
-    texts, outputs = shown(shell, "%arroyo whatif hasty --delay 1s,2h")
+    texts, outputs = shown(shell, "%arroyo whatif hasty --delay 1s,2h -o tried")
     # The output of the progress, then the table.
     lines = texts[-1].splitlines()
     assert lines[0] == "hasty with 2 delays"
@@ -55,6 +55,8 @@ def test_both_commands_show_what_they_found(shell, session):
     late = session.get("hasty").late().num_rows
     assert late == 1
     assert f"  {late}  " in first
+
+    assert shell.user_ns["tried"].table()["late"].to_pylist() == [late, 0]
 
     texts, outputs = shown(shell, "%arroyo compare hasty patient")
     assert "late rows: 1 against 0" in texts[-1]

@@ -38,7 +38,8 @@ class Counts:
             snapshot.rows_in,
             snapshot.rows_out,
             snapshot.late_rows,
-            sum(source.dropped_rows for source in snapshot.sources),
+            # What the folder of the run had before, the runs before have counted.
+            sum(s.dropped_rows - s.dropped_before for s in snapshot.sources),
             sum(source.unknown_records for source in snapshot.sources),
         )
 

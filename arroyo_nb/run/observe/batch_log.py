@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
 
+from arroyo_nb.run.observe.idle_sources import SourceAtBatch
 from arroyo_nb.run.observe.trace import TRACE_BATCHES
 from arroyo_nb.run.sources.reader import SourcePosition
 
@@ -44,6 +45,8 @@ class BatchTotals:
         Rows that its operators kept.
     dropped_rows
         Bad records that were left out so far, by table.
+    sources
+        What was known of each source then, by its name.
     """
 
     batch_id: int
@@ -59,6 +62,7 @@ class BatchTotals:
     open_sessions: int | None = None
     state_rows: int = 0
     dropped_rows: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, SourceAtBatch] = field(default_factory=dict)
 
 
 class BatchLog:

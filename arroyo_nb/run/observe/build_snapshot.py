@@ -123,6 +123,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         output_counts=tuple(
             OutputProgress(o.sink.name, o.observation.rows_out) for o in run.outputs
         ),
+        idle_periods=seen.idle_periods.known,
     )
 
 
@@ -248,7 +249,11 @@ def _sources(run: Run, seen_here: QueryObservation) -> Iterator[SourceProgress]:
             unknown_records=fit.unknown,
             bad=(*source.bad, *dict.fromkeys(bad))[:SHOWN_BAD_ROWS],
             notes=notes.get(source.name, ()),
+            max_event_time=seen_here.newest_time(source),
         )
+        then = seen_here.sources_now.get(source.name)
+        if then is not None and not source.ended:
+            found = replace(found, idle_s=then.idle_s)
         if streams == [source]:  # its times are the query's, also where Spark made them
             found = replace(found, max_event_time=naive(seen_here.max_event_time))
         if found.dropped_rows or not found.looked_up:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.arrival_moments import arrivals_of, snapshot_within
+from arroyo_nb.run.observe.idle_sources import periods_until
 from arroyo_nb.run.observe.plan_steps import without_counts
 from arroyo_nb.run.observe.snapshot import (
     BatchArrivals,
@@ -158,6 +159,7 @@ class Moments:
             hints=(),
             output_counts=(),
             silent_s=0.0,
+            idle_periods=periods_until(newest.idle_periods, at),
             moment=moment,
         )
         made = self._with_windows(made, at)

@@ -20,13 +20,24 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.history import History
+from arroyo_nb.run.observe.idle_sources import (
+    IdlePeriods,
+    IdleSources,
+    SourceAtBatch,
+)
 from arroyo_nb.run.observe.progress import (
     LoggedBatch,
     TriggerProgress,
     logged_watermark,
 )
 from arroyo_nb.run.observe.row_trace import RowTrace
-from arroyo_nb.run.observe.snapshot import BatchArrivals, MarkPoint, before_end, naive
+from arroyo_nb.run.observe.snapshot import (
+    BatchArrivals,
+    MarkPoint,
+    SourceProgress,
+    before_end,
+    naive,
+)
 from arroyo_nb.run.observe.trace import Trace, TracedBatch
 from arroyo_nb.run.observe.vitals import Took
 from arroyo_nb.run.results.preview_state import PreviewState
@@ -39,6 +50,7 @@ from arroyo_nb.spark.observe import (
     read_fits,
     read_observed,
 )
+from arroyo_nb.spark.source_times import read_source_times
 from arroyo_nb.spark.table_rows import observed_tables
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow
 from arroyo_nb.tape.fit import Fit
@@ -47,7 +59,10 @@ if TYPE_CHECKING:
     from arroyo_nb.run.results.preview import Preview
 
 
-SourceTimes: TypeAlias = "tuple[tuple[str, datetime], ...]"
+KnownSources: TypeAlias = (
+    "Callable[[Mapping[str, SourcePosition]], Sequence[SourceProgress]]"
+)
+"""Tells where a query stands in each source by how far it has read it."""
 
 
 class QueryObservation:
@@ -81,9 +96,15 @@ class QueryObservation:
         Held while a batch's progress is taken over: who holds it sees one batch.
     totals
         What had been counted after each of its batches.
-    source_times
-        The newest event time of each source that has been read so far, by its name; set
-        by who knows the sources.
+    known_sources
+        Where it stands in each source; set by who knows the sources.
+    newest_times
+        The newest event time of each source whose times the query itself observes, by
+        its name.
+    sources_now
+        What was known of each source after the newest batch, by its name.
+    idle_periods
+        When its sources were idle.
     shown
         The kept rows as they were after the newest batch whose progress is known; None
         where none are kept.
@@ -114,8 +135,11 @@ class QueryObservation:
         self.places: SourceOffsets | None = None
         self.max_event_time: datetime | None = None
         self.history: History[MarkPoint] = History()
-        self.source_times: Callable[[Mapping[str, SourcePosition]], SourceTimes]
-        self.source_times = lambda _: ()
+        self.known_sources: KnownSources = lambda _: ()
+        self.newest_times: dict[str, datetime] = {}
+        self.sources_now: Mapping[str, SourceAtBatch] = {}
+        self.idle_periods = IdlePeriods()
+        self._idle_sources = IdleSources()
         self.totals = BatchLog()
         self.shown = preview.state() if preview is not None else None
         self.source_rows: Counter[str] = Counter()
@@ -286,14 +310,17 @@ class QueryObservation:
                 self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
         for table, fit in read_fits(progress.observed):
             self.fits[table] = self.fits.get(table, Fit()) + fit
+        for table, newest in read_source_times(progress.observed):
+            self.newest_times[table] = max(self.newest_times.get(table, newest), newest)
         self.source_rows.update(progress.source_rows)
+        self.sources_now = self._sources_at(progress)
         self.history.add(
             MarkPoint(
                 progress.batch_id,
                 self._elapsed_s,
                 naive(self.max_event_time),
                 naive(progress.watermark),
-                self._source_times(progress),
+                _times(self.sources_now),
             )
         )
         if self._first_rows_s is None and progress.input_rows:
@@ -306,11 +333,30 @@ class QueryObservation:
         self.progress = progress
         self.totals.add(self._totals(progress))
 
-    def _source_times(self, progress: TriggerProgress) -> SourceTimes:
+    def newest_time(self, source: SourceProgress) -> datetime | None:
+        """The newest event time that was read of a source, naive UTC; None: there is
+        none yet, or it is not known by source."""
+        return source.max_event_time or naive(self.newest_times.get(source.name))
+
+    def _sources_at(self, progress: TriggerProgress) -> Mapping[str, SourceAtBatch]:
         """Kept with each batch: a source soon forgets how far its old chunks went."""
-        positions = self._positions(progress.places) or {}
-        # The times of a single source are those of the query.
-        return tuple(self.source_times(positions)) if len(positions) > 1 else ()
+        known = self.known_sources(self._positions(progress.places) or {})
+        sources = [source for source in known if not source.looked_up]
+        times = {source.name: self.newest_time(source) for source in sources}
+        ended = {source.name for source in sources if source.ended}
+        idle_s = self._idle_sources.advance(
+            self._elapsed_s,
+            {n: t for n, t in times.items() if t is not None and n not in ended},
+        )
+        self.idle_periods.add(progress.batch_id, self._elapsed_s, idle_s, ended)
+        return {
+            source.name: SourceAtBatch(
+                times[source.name],
+                idle_s.get(source.name, 0.0),
+                tuple(p.number for p in source.partitions if p.idle),
+            )
+            for source in sources
+        }
 
     def _totals(self, progress: TriggerProgress) -> BatchTotals:
         return BatchTotals(
@@ -327,6 +373,7 @@ class QueryObservation:
             open_sessions=progress.open_sessions,
             state_rows=progress.state_rows,
             dropped_rows=dict(self.dropped_rows),
+            sources=self.sources_now,
         )
 
     def _rows_written(self, progress: TriggerProgress) -> int:
@@ -353,6 +400,16 @@ class QueryObservation:
         # The end-of-stream row is not an event.
         if (seen := before_end(seen)) is not None:
             self.max_event_time = max(self.max_event_time or seen, seen)
+
+
+def _times(
+    sources: Mapping[str, SourceAtBatch],
+) -> tuple[tuple[str, datetime], ...]:
+    # The times of a single source are those of the query.
+    if len(sources) < 2:
+        return ()
+    times = ((name, source.max_event_time) for name, source in sources.items())
+    return tuple((name, time) for name, time in times if time is not None)
 
 
 def window_assigners(sink: nodes.Sink) -> tuple[nodes.WindowAggregate, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -14,14 +13,13 @@ from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals, require_file
 from arroyo_nb.run.interrupts import defer_interrupts
+from arroyo_nb.run.observe.idle_sources import SourceAtBatch
 from arroyo_nb.run.observe.moments import Moments, OutputTrace, TracedWindow
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.batch_log import BatchTotals
     from arroyo_nb.run.observe.snapshot import SourceProgress
     from arroyo_nb.run.run import Run
-    from arroyo_nb.run.sources.reader import SourcePosition
-    from arroyo_nb.run.sources.sources import Sources
 
 
 T = TypeVar("T")
@@ -63,17 +61,6 @@ def numbered_output(outputs: Sequence[T], number: int) -> T:
     return outputs[number]
 
 
-def source_times(
-    sources: Sources, positions: Mapping[str, SourcePosition]
-) -> tuple[tuple[str, datetime], ...]:
-    """The newest event time of each source that is read so far, where it is known."""
-    return tuple(
-        (source.name, source.max_event_time)
-        for source in sources.sources(positions)
-        if source.max_event_time is not None and not source.looked_up
-    )
-
-
 def save_trace(run: Run, path: str | Path) -> Path:
     """Write the trace of a run; see :meth:`arroyo_nb.run.run.Run.save_trace`."""
     from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput
@@ -99,6 +86,20 @@ def save_trace(run: Run, path: str | Path) -> Path:
     return file
 
 
+def with_idle(source: SourceProgress, then: SourceAtBatch) -> SourceProgress:
+    """The source, as idle as it was at a batch."""
+    idle = then.idle_partitions
+    return replace(
+        source,
+        idle_s=then.idle_s,
+        idle_partitions=idle,
+        partitions=tuple(
+            replace(partition, idle=partition.number in idle)
+            for partition in source.partitions
+        ),
+    )
+
+
 def _sources_at(run: Run, totals: BatchTotals) -> tuple[SourceProgress, ...]:
     """The sources as they had been read. What is odd in their rows is not known by the
     batch."""
@@ -107,11 +108,16 @@ def _sources_at(run: Run, totals: BatchTotals) -> tuple[SourceProgress, ...]:
     made = []
     for source in known:
         dropped = totals.dropped_rows.get(source.name, 0)
-        newest = source.max_event_time
+        then = totals.sources.get(source.name, SourceAtBatch())
+        newest = source.max_event_time or then.max_event_time
         if streams == [source]:
             newest = totals.max_event_time
         at = replace(
-            source, dropped_rows=dropped, bad=(), paused=False, max_event_time=newest
+            with_idle(source, then),
+            dropped_rows=dropped,
+            bad=(),
+            paused=False,
+            max_event_time=newest,
         )
         if dropped or not source.looked_up:
             made.append(at)

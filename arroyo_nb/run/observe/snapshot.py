@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.lateness import Lateness
 
+from arroyo_nb.run.observe.idle_sources import IdlePeriod
 from arroyo_nb.run.observe.query_facts import NO_FACTS, QueryFacts
 
 LAST_YEAR = 9990
@@ -88,16 +89,20 @@ class SourceProgress:
 
     What is odd in its rows ``notes`` say, each in a sentence. One that is ``looked_up``
     has no time; where it is asked by key, its rows are not known, and ``dropped_rows``
-    counts those of the stream that met a bad record. ``unknown_records`` counts those
-    with fields that its schema does not know, where its format tells. Only a topic has
-    ``partitions``, ``rows_per_s``; it and a feed have seconds for which the server has
-    been ``away``, a feed with the reason. A feed was connected again ``gaps`` times
-    without going on where it had been, and ``lost_messages`` came faster than they were
-    read. ``rows`` and ``max_event_time`` are of what the output has read.
-    ``older_records`` is what to write to read a topic's records of before the run,
-    where it does not. ``unread`` says of a tape that it has rows which the output has
-    not read yet. ``due_s`` is in how many seconds the next rows of one that is played
-    at a speed are due; 0: they are, or nobody knows.
+    counts those of the stream that met a bad record. ``dropped_before`` says how many
+    of the dropped rows an earlier run on the same folder counted. ``unknown_records``
+    counts those with fields that its schema does not know, where its format tells. Only
+    a topic has ``partitions``, ``rows_per_s``; it and a feed have seconds for which the
+    server has been ``away``, a feed with the reason. A feed was connected again
+    ``gaps`` times without going on where it had been, and ``lost_messages`` came faster
+    than they were read. ``rows`` and ``max_event_time`` are of what the output has
+    read. ``older_records`` is what to write to read a topic's records of before the
+    run, where it does not. ``unread`` says of a tape that it has rows which the output
+    has not read yet. ``due_s`` is in how many seconds the next rows of one that is
+    played at a speed are due; 0: they are, or nobody knows. ``idle_s`` says for how
+    many seconds its newest event time had not gone on, while another's had, at the
+    newest micro-batch; 0: it was not idle. ``idle_partitions`` are those of a topic
+    that got no record for a while.
     """
 
     name: str
@@ -122,6 +127,9 @@ class SourceProgress:
     older_records: str = ""
     unread: bool = False
     due_s: float = 0.0
+    idle_s: float = 0.0
+    idle_partitions: tuple[int, ...] = ()
+    dropped_before: int = 0
 
     @property
     def waiting(self) -> bool:
@@ -409,7 +417,8 @@ class Snapshot:
 
     ``silent_s`` says for how many seconds rows have come and none came out, ``facts``
     what the query is made of, ``output_counts`` what each output has given, and
-    ``stepping`` that the run was started step by step.
+    ``stepping`` that the run was started step by step. ``idle_periods`` say when
+    sources became idle and came back, oldest first.
     """
 
     name: str
@@ -471,6 +480,7 @@ class Snapshot:
     silent_s: float = 0.0
     facts: QueryFacts = NO_FACTS
     output_counts: tuple[OutputProgress, ...] = ()
+    idle_periods: tuple[IdlePeriod, ...] = ()
 
 
 def before_end(instant: datetime | None) -> datetime | None:

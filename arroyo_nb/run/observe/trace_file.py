@@ -6,6 +6,7 @@
         output, batch                       which
         elapsed_s, batch_ms, ...            the totals after it (BatchTotals)
         sources                             how far each source had been read
+        idle                                the sources that were idle
         late_watermark, panes, ...          what came into its windows (TracedBatch)
         rows_read                           without a window, what it has read
                                             (TracedArrivals)
@@ -38,6 +39,8 @@ RESULT = "result_"
 
 ROWS_READ = "rows_read"
 """A column that files of earlier versions have not."""
+IDLE = "idle"
+"""The column of idle sources, which files of earlier versions do not have."""
 
 BATCHES_A_GROUP = 256
 """Micro-batches of one row group: what is in memory at once."""
@@ -95,6 +98,11 @@ def file_schema(run: SavedRun) -> pa.Schema:
 
     time = pa.timestamp("us")
     span = pa.struct([("start", time), ("end", time)])
+    idle: list[tuple[str, pa.DataType]] = [
+        ("name", pa.string()),
+        ("idle_s", pa.float64()),
+        ("partitions", pa.list_(pa.int32())),
+    ]
     source: list[tuple[str, pa.DataType]] = [
         ("name", pa.string()),
         ("rows", pa.int64()),
@@ -113,6 +121,7 @@ def file_schema(run: SavedRun) -> pa.Schema:
         *((name, pa.int64()) for name in COUNTS),
         ("dropped_rows", pa.list_(pa.struct(source[:2]))),
         ("sources", pa.list_(pa.struct(source))),
+        (IDLE, pa.list_(pa.struct(idle))),
         ("late_watermark", time),
         ("panes", pa.list_(pa.struct([("start", time), ("rows", pa.int64())]))),
         ("exact", pa.bool_()),

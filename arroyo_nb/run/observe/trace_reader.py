@@ -17,6 +17,7 @@ from arroyo_nb.frames import typed_rows
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.history import thinned
+from arroyo_nb.run.observe.idle_sources import IdlePeriods, SourceAtBatch
 from arroyo_nb.run.observe.moments import OutputTrace, TracedWindow
 from arroyo_nb.run.observe.row_trace import TracedArrivals
 from arroyo_nb.run.observe.snapshot import (
@@ -31,6 +32,7 @@ from arroyo_nb.run.observe.trace_file import (
     AT_BATCH,
     BATCHES_A_GROUP,
     COUNTS,
+    IDLE,
     METADATA,
     OF_SOURCE,
     RESULT,
@@ -131,7 +133,7 @@ def _check_columns(found: pa.Schema) -> None:
     import pyarrow as pa
 
     for column in file_schema(SavedRun("", "")):
-        if column.name == ROWS_READ and ROWS_READ not in found.names:
+        if column.name in (ROWS_READ, IDLE) and column.name not in found.names:
             continue
         if found.field(column.name).type != column.type:
             raise ValueError(column.name)
@@ -182,6 +184,7 @@ class _Loading:
         self._totals = BatchLog()
         self._batches: list[TracedBatch] = []
         self._rows_read: list[TracedArrivals] = []
+        self._idle_periods = IdlePeriods()
         self._sources: dict[int, Mapping[str, Mapping[str, Any]]] = {}
         self._order = [nodes.SortKey(**key) for key in told["order"]]
         self._preview: Preview | None = None
@@ -215,7 +218,13 @@ class _Loading:
         _check_batch(told, self._totals)
         self._sources[told["batch"]] = {s["name"]: s for s in told["sources"]}
         came = told["rows_out"] - (self._totals[-1].rows_out if self._totals else 0)
-        self._totals.add(_totals_of(told))
+        self._totals.add(totals := _totals_of(told))
+        self._idle_periods.add(
+            totals.batch_id,
+            totals.elapsed_s,
+            {n: source.idle_s for n, source in totals.sources.items() if source.idle_s},
+            [source["name"] for source in told["sources"] if source["ended"]],
+        )
         if told["panes"] is not None:
             self._batches.append(_batch_of(told))
         elif told.get(ROWS_READ) is not None:
@@ -248,6 +257,7 @@ class _Loading:
             sources=tuple(map(_source_of, told["sources"])),
             history=tuple(map(self._point, thinned(self._totals.since(0)))),
             arrivals=tuple(a for b in came if (a := b.arrivals).rows),
+            idle_periods=self._idle_periods.known,
         )
         return TracedOutput(newest, trace, self._order, told["limit"])
 
@@ -272,6 +282,10 @@ class _Loading:
                 **{name: known[told["name"]][name] for name in AT_BATCH},
                 dropped_rows=totals.dropped_rows.get(told["name"], 0),
                 bad=(),
+                idle_s=totals.sources.get(told["name"], SourceAtBatch()).idle_s,
+                idle_partitions=totals.sources.get(
+                    told["name"], SourceAtBatch()
+                ).idle_partitions,
             )
             for told in self._told["sources"]
             if told["name"] in known
@@ -335,7 +349,14 @@ def _totals_of(told: Mapping[str, Any]) -> BatchTotals:
         max_event_time=told["max_event_time"],
         **{name: told[name] for name in COUNTS},
         dropped_rows={s["name"]: s["rows"] for s in told["dropped_rows"]},
+        sources={s["name"]: _source_at_batch(s) for s in told.get(IDLE) or ()},
     )
+
+
+def _source_at_batch(told: Mapping[str, Any]) -> SourceAtBatch:
+    if not isfinite(told["idle_s"]):
+        raise ValueError(told["idle_s"])
+    return SourceAtBatch(None, told["idle_s"], tuple(told["partitions"]))
 
 
 def _batch_of(told: Mapping[str, Any]) -> TracedBatch:

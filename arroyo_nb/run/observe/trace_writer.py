@@ -19,6 +19,7 @@ from arroyo_nb.run.observe.trace_file import (
     AT_BATCH,
     BATCHES_A_GROUP,
     COUNTS,
+    IDLE,
     METADATA,
     OF_SOURCE,
     RESULT,
@@ -151,6 +152,15 @@ def _totals_record(trace: OutputTrace, totals: BatchTotals) -> dict[str, Any]:
         **{name: getattr(totals, name) for name in COUNTS},
         "dropped_rows": dropped,
         "sources": sources,
+        IDLE: [
+            {
+                "name": name,
+                "idle_s": source.idle_s,
+                "partitions": source.idle_partitions,
+            }
+            for name, source in totals.sources.items()
+            if source.idle_s or source.idle_partitions
+        ],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -38,7 +38,9 @@ class RunViews(Protocol):
     def plot(self, run: Any, **options: Any) -> Any:
         """A chart of the rows."""
 
-    def save_html(self, run: Any, path: str | Path) -> Path:
+    def save_html(
+        self, run: Any, path: str | Path, tell: Callable[[str], object] | None = None
+    ) -> Path:
         """A page that moves over the micro-batches."""
 
     def doctor(self, run: Any, engine: Engine) -> Report:
@@ -53,6 +55,10 @@ class RunResults(ABC):
     @abstractmethod
     def moments(self, output: int = 0) -> Moments:
         """The recorded micro-batches of an output, each as a snapshot for views."""
+
+    @abstractmethod
+    def snapshot(self, rows: int = ..., output: int = ...) -> Snapshot:
+        """One picture of an output for a view."""
 
     @abstractmethod
     def _kept_preview(self, output: int) -> Preview:
@@ -124,9 +130,19 @@ class RunResults(ABC):
         moments = self.moments(output)
         return preview.table_at(moments.find(batch, watermark).batch_id)
 
-    def save_html(self, path: str | Path) -> Path:
+    def save_html(
+        self, path: str | Path, *, tell: Callable[[str], object] | None = None
+    ) -> Path:
         """Save the run as one page that moves over its micro-batches in any browser,
-        without a kernel and without a network.
+        without a kernel and without a network. A long run takes some seconds; an
+        interrupt ends it, and nothing is written.
+
+        Parameters
+        ----------
+        path
+            The file.
+        tell
+            Is told now and then how far it is; None: nobody is.
 
         Raises
         ------
@@ -135,7 +151,21 @@ class RunResults(ABC):
         """
         if self._views is None:
             raise RunProblem("only a run of a session can be drawn")
-        return self._views.save_html(self, path)
+        return self._views.save_html(self, path, tell)
+
+    def idle(self, output: int = 0) -> pa.Table:
+        """When the sources of an output were idle: the micro-batch that found a source
+        idle, and the one in which it came back. The newest 1,000 are kept.
+
+        Examples
+        --------
+        ::
+
+            run.idle().to_pandas()
+        """
+        from arroyo_nb.run.observe.idle_table import idle_table
+
+        return idle_table(self.snapshot(0, output).idle_periods)
 
     def batches(self, output: int = 0) -> pa.RecordBatchReader:
         """The rows of an output, oldest first, one Arrow record batch after the other:

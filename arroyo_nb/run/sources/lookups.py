@@ -57,6 +57,7 @@ class StaticTables:
             elif node.table not in self._tables:
                 self._nodes.append(node)
         self._rows: list[pa.Table] = []
+        self._kept: list[bool] = []
         tables = dict.fromkeys(node.table.name for node in _lookups(sinks))
         self._names = tuple(tables)
 
@@ -77,9 +78,10 @@ class StaticTables:
         RunProblem
             When a table cannot be read, or has two rows of one key.
         """
+        paths = [folder / f"{number}.parquet" for number in range(len(self._nodes))]
+        self._kept = [path.exists() for path in paths]
         self._rows = [
-            _kept(folder / f"{number}.parquet", node)
-            for number, node in enumerate(self._nodes)
+            _kept(path, node) for path, node in zip(paths, self._nodes, strict=True)
         ]
 
     def frame(self, spark: SparkSession, table: LookupTable) -> DataFrame:
@@ -97,9 +99,9 @@ class StaticTables:
         was asked for, the queries know."""
         # Other threads ask too, before the tables are read.
         names = (table.name for table in self._tables)
-        rows = dict(zip(names, self._rows, strict=False))
+        rows = dict(zip(names, zip(self._rows, self._kept, strict=True), strict=False))
         for name in self._names:
-            yield _progress(name, rows.get(name))
+            yield _progress(name, *rows.get(name, (None, False)))
 
 
 def _left_out(rows: pa.Table | None) -> dict[str, Any]:
@@ -116,8 +118,8 @@ def _bad_rows(rows: pa.Table | None) -> tuple[BadRow, ...]:
     )
 
 
-def _progress(name: str, rows: pa.Table | None) -> SourceProgress:
-    left = _left_out(rows)
+def _progress(name: str, rows: pa.Table | None, kept: bool) -> SourceProgress:
+    dropped_rows = _left_out(rows).get("rows", 0)
     return SourceProgress(
         name=name,
         rows=0 if rows is None else rows.num_rows,
@@ -125,7 +127,9 @@ def _progress(name: str, rows: pa.Table | None) -> SourceProgress:
         delay=timedelta(),
         bounded=True,
         ended=True,
-        dropped_rows=left.get("rows", 0),
+        dropped_rows=dropped_rows,
+        # A run that is resumed finds the table as it was read before.
+        dropped_before=dropped_rows if kept else 0,
         bad=tuple(map(str, _bad_rows(rows)[:SHOWN_BAD_ROWS])),
         looked_up=True,
     )

@@ -402,13 +402,15 @@ class StreamReader:
             return None
         looked, now_s = self._looked, time.monotonic()
         away_s = 0.0 if looked.away_s is None else now_s - looked.away_s
+        partitions = tuple(self._partitions(reach, looked, now_s))
         return SourceProgress(
             name=self.table.name,
             rows=reach.rows,
             max_event_time=None,
             delay=self.table.watermark.fixed_delay,
             bounded=self.bounded,
-            partitions=tuple(self._partitions(reach, looked, now_s)),
+            partitions=partitions,
+            idle_partitions=tuple(p.number for p in partitions if p.idle),
             rows_per_s=self._rate(now_s),
             away_s=away_s,
             older_records=self._stream.older_records,

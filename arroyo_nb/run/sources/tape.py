@@ -286,6 +286,7 @@ class TapeReader:
             unread=state.chunks > chunks,
             due_s=self._conductor.due_s,
             dropped_rows=state.dropped_rows,
+            dropped_before=state.dropped_before,
             bad=tuple(map(str, state.bad[:SHOWN_BAD_ROWS])),
             is_feed=feed is not None,
             away_s=status.away_s,

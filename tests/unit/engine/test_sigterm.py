@@ -26,19 +26,19 @@ threading.Event().wait()
 @pytest.mark.parametrize(
     ("setup", "says"),
     [
-        ("close_at_sigterm(lambda: print('closed', flush=True))", "closed\n"),
+        ("close_at_sigterm(lambda why: print(why, flush=True))", "ended by SIGTERM\n"),
         # what hangs is not waited for
-        ("close_at_sigterm(threading.Event().wait)", ""),
+        ("close_at_sigterm(lambda _: threading.Event().wait())", ""),
         (
-            "close_at_sigterm(lambda: print('a', flush=True))\n"
-            "close_at_sigterm(lambda: print('b', flush=True))",
+            "close_at_sigterm(lambda _: print('a', flush=True))\n"
+            "close_at_sigterm(lambda _: print('b', flush=True))",
             "a\nb\n",
         ),
         # as %unload_ext and %load_ext do
         (
-            "forget = close_at_sigterm(lambda: print('old', flush=True))\n"
+            "forget = close_at_sigterm(lambda _: print('old', flush=True))\n"
             "forget()\n"
-            "close_at_sigterm(lambda: print('new', flush=True))",
+            "close_at_sigterm(lambda _: print('new', flush=True))",
             "new\n",
         ),
     ],

@@ -9,8 +9,10 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.jobs.runner.counts import Counts
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run import ending
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.query_starter import Heart, output_trigger
@@ -121,6 +123,32 @@ def test_a_resumed_query_counts_ends_once_its_chunks_are_found_again(
     feed.start()
     eventually(lambda: any(source.ended for source in sources_of(again)))
     assert counts == [0, 0, 0, 2], "after each of its three chunks"
+
+
+def test_a_restart_counts_no_dropped_row_twice(tmp_path, claim, eventually):
+    rows, names = tmp_path / "rows.json", tmp_path / "names.json"
+    rows.write_text('{"id": 1}\n{"id": \n{"id": 2}\n')
+    names.write_text('{"id": 1, "name": "a"}\n{"id": \n')
+    json = "connector = 'single_file', format = 'json', bad_data = 'drop'"
+    sql = f"""
+    CREATE TABLE t (id BIGINT) WITH ({json}, type = 'source', path = '{rows}');
+    CREATE TABLE n (id BIGINT PRIMARY KEY, name TEXT)
+    WITH ({json}, type = 'lookup', path = '{names}');
+    SELECT t.id, n.name FROM t JOIN n ON t.id = n.id;"""
+    sinks = plan_script(sql, Catalog()).sinks
+    job = Counts()
+    for _ in range(3):  # each a process of the job, on the same folder
+        pace = {"speed": "max", "tick": FLUSH, "merge": False}
+        one = Sources(sinks, **pace, stepping=False, ends_after=None)
+        one.start(claim)
+        eventually(lambda found=one: any(not s.looked_up for s in sources_of(found)))
+        eventually(lambda found=one: sources_of(found)[0].dropped_rows == 1)
+        found = Snapshot("job", RunState.RUNNING, sources=sources_of(one))
+        one.close()
+        assert one.join(DEADLINE_S)
+        assert [s.dropped_rows for s in found.sources] == [1, 1]
+        job += Counts.of(found)
+        assert job.dropped_rows == 2
 
 
 @pytest.mark.parametrize(("tick_s", "slices"), [(0.01, 4), (0.02, 2), (1, 1)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.sources.lookups import StaticTables
@@ -30,4 +32,5 @@ def test_records_that_are_left_out_are_counted_also_for_who_goes_on(tmp_path):
     assert len(source.bad) == 2
     assert source.bad[0].startswith(f"{path}:2: ")
     assert source.bad[0].endswith(': {"id": "x"}')
-    assert list(again.sources()) == [source]
+    assert source.dropped_before == 0
+    assert list(again.sources()) == [replace(source, dropped_before=2)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
 from types import SimpleNamespace
@@ -23,7 +24,7 @@ from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe import moments
 from arroyo_nb.run.observe.progress import TriggerProgress
-from arroyo_nb.run.observe.snapshot import SourceProgress
+from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
 from arroyo_nb.run.observe.trace_file import METADATA
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
@@ -303,7 +304,7 @@ def test_the_times_of_several_sources_are_kept_with_each_batch(tmp_path):
             for name, time in times.items()
         ]
 
-    made.sources.sources = sources
+    made.sources.sources = seen.known_sources = sources
     for number in range(2):
         places = {"0-ticks": number, "1-tocks": number}
         seen.write(number, None)
@@ -315,6 +316,53 @@ def test_the_times_of_several_sources_are_kept_with_each_batch(tmp_path):
     ]
     trace = load_trace(made.save_trace(tmp_path / "a.parquet"))
     assert trace.snapshot().history[-1].sources == history[-1].sources
+
+
+def test_which_source_was_idle_is_kept_with_each_batch(tmp_path):
+    sql = f"""{TICKS}
+    CREATE TABLE tocks WITH (connector = 'impulse', event_rate = 1000);
+    SELECT counter FROM ticks UNION ALL SELECT counter FROM tocks;"""
+    made = Run(
+        prepare("r", plan_script(sql, Catalog()), RunOptions(keep=True)),
+        SimpleNamespace(status="starting"),
+        RunFolder(tmp_path / "run"),
+    )
+    seen, at = made.outputs[0].observation, datetime(2024, 1, 1)
+    partitions = (PartitionProgress(3, 0, 0, idle=True), PartitionProgress(4, 0, 0))
+
+    def sources(_):
+        # 'tocks' has nothing newer from batch 1 to 13.
+        number = len(seen.totals)
+        newest = {"ticks": number, "tocks": 0 if number < 14 else number}
+        return [
+            SourceProgress(
+                name, 1, at + timedelta(seconds=s), None, True, partitions=partitions
+            )
+            for name, s in newest.items()
+        ]
+
+    made.sources.sources = seen.known_sources = sources
+    for number in range(16):
+        seen.write(number, None)
+        seen._take(TriggerProgress(number, 1.0, None))
+    trace = load_trace(made.save_trace(tmp_path / "a.parquet"))
+    for run in (made, trace):
+        (period,) = run.idle().to_pylist()
+        assert (period["source"], period["batch_id"], period["back_batch_id"]) == (
+            *("tocks", 11, 14),
+        )
+        moments, newest = run.moments(), run.snapshot()
+        for number in (10, 11, 13, 14):
+            then = moments.snapshot(newest, number, 5)
+            idle = [source.name for source in then.sources if source.idle_s]
+            assert idle == (["tocks"] if 11 <= number < 14 else [])
+            assert {source.idle_partitions for source in then.sources} == {(3,)}
+            backs = [p.back_batch_id for p in then.idle_periods]
+            assert backs == ([] if number < 11 else [None] if number < 14 else [14])
+    # A trace of a version without the column is read as before.
+    old = pq.read_table(tmp_path / "a.parquet")
+    pq.write_table(old.drop_columns(["idle"]), tmp_path / "old.parquet")
+    assert load_trace(tmp_path / "old.parquet").idle().num_rows == 0
 
 
 def test_a_result_with_batches_that_changed_nothing_is_known(tmp_path):
@@ -340,3 +388,21 @@ def test_a_result_with_batches_that_changed_nothing_is_known(tmp_path):
     assert trace.table().to_pylist() == [{"counter": 1, "n": 2}]
     assert trace.at(batch=1).to_pylist() == [{"counter": 1, "n": 1}]
     assert trace.changelog().equals(made.changelog())
+
+
+def test_a_page_says_how_far_it_is_and_can_be_interrupted(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.views.replay_page.TELL_S", 0.0)
+    said, file = [], tmp_path / "r.html"
+    run.save_html(file, tell=said.append)
+    assert said == [f"r: {n} of 3 micro-batches drawn" for n in range(3)]
+    before = file.read_text()
+
+    def interrupt(text):
+        said.append(text)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    said.clear()
+    with pytest.raises(KeyboardInterrupt):
+        run.save_html(file, tell=interrupt)
+    assert len(said) == 1
+    assert file.read_text() == before

@@ -437,6 +437,7 @@ def test_killed_while_writing_it_goes_on_without_loss_or_repetition(tmp_path):
     with Playing(Counting(done + 9), tmp_path, limits=limits) as playing:
         state = playing.until(lambda s: s.ended)
     assert (state.rows, state.dropped_rows) == (3 * done + 27, 2 * done + 18)
+    assert state.dropped_before == 2 * done
     assert numbers_in(tmp_path) == list(range(3 * done + 27))
     assert not list(tmp_path.glob(".*"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime, timedelta
+from html import escape
 from itertools import pairwise
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scenes import END, STARTING, TUMBLE, UNWINDOWED, UPDATING, at
 from time_scenes import MINUTE, TIMES, Stream, failed
 
+from arroyo_nb.run.observe.idle_sources import IdlePeriod
 from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
     MarkPoint,
@@ -121,7 +123,7 @@ def test_idle_partitions_and_ended_sources_are_told() -> None:
     flights, other, weather = THREE.sources
     partitions = (PartitionProgress(0, 1, 1, idle=True), PartitionProgress(1, 1, 1))
     sources = (
-        replace(flights, partitions=partitions),
+        replace(flights, partitions=partitions, idle_partitions=(0,)),
         other,
         replace(weather, ended=True),
     )
@@ -129,6 +131,18 @@ def test_idle_partitions_and_ended_sources_are_told() -> None:
     assert "1 idle partition" in live
     assert "■ has ended" in live
     assert "◌ idle" not in live
+
+
+def test_a_source_that_came_back_is_told() -> None:
+    periods = (
+        IdlePeriod("weather", 12, 6.0, 5.1, 17, 9.0),
+        IdlePeriod("flights", 19, 9.5, 5.0),
+    )
+    said = "'weather' was idle from micro-batch 12 to 17, then it came back."
+    with_past = replace(THREE, idle_periods=periods)
+    assert said in sentences(with_past)
+    assert escape(said) in static_html.bundle(with_past, view="watermark")["text/html"]
+    assert not any("'flights' was idle" in each for each in sentences(with_past))
 
 
 def test_the_lag_is_the_delay_and_what_came_since() -> None:

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from scenes import END, at
 
+from arroyo_nb.run.observe.idle_sources import IdleSources
 from arroyo_nb.run.observe.lateness import Lateness, LatenessBin
 from arroyo_nb.run.observe.snapshot import (
     BatchArrivals,
@@ -143,6 +144,10 @@ class Stream:
             for start in counts:
                 closed_in.setdefault(start, self.batches)
         shown = history[-1].watermark
+        # As a run finds them: batch by batch.
+        found, idle_s = IdleSources(), {}
+        for point in history:
+            idle_s = dict(found.advance(point.elapsed_s, dict(point.sources)))
         closed = {s for s in counts if shown and s + self.width <= shown}
         windows = tuple(
             WindowBar(
@@ -176,6 +181,7 @@ class Stream:
                     *(name, read[name], newest.get(name), self.delay),
                     bounded=True,
                     ended=self.ended,
+                    idle_s=idle_s.get(name, 0.0),
                 )
                 for name in self.sources
             ),

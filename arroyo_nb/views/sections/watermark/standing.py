@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from arroyo_nb.run.observe.idle_sources import IdlePeriod
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.formatting import clock, count, duration
-
-IDLE_S = 5.0
-"""A source whose newest event has not changed for so long is idle."""
-
-IDLE_POINTS = 10
-"""Or for so many points of the history, while another's has."""
 
 NAME_CHARS = 40
 """A longer name is cut."""
 
 MOST_SOURCES = 12
 """Sources that are listed."""
+
+MOST_PERIODS = 3
+"""So many of the newest times in which a source was idle are told."""
 
 HEADS = ("source", "newest event", "behind the newest", "less its delay", "")
 
@@ -59,8 +57,8 @@ def standings(snapshot: Snapshot) -> tuple[Standing, ...]:
                 moment,
                 last - moment if last and moment else None,
                 mark,
-                idle_s=0.0 if source.ended else _idle_s(snapshot, source.name),
-                idle_partitions=sum(p.idle for p in source.partitions),
+                idle_s=0.0 if source.ended else source.idle_s,
+                idle_partitions=len(source.idle_partitions),
                 ended=source.ended,
             )
         )
@@ -89,23 +87,6 @@ def _holder(each: Standing) -> Standing:
         *(each.idle_s, each.idle_partitions, each.ended),
         holds=True,
     )
-
-
-def _idle_s(snapshot: Snapshot, name: str) -> float:
-    """For how long a source has had no newer event, while another had."""
-    points = [(p.elapsed_s, dict(p.sources)) for p in snapshot.history if p.sources]
-    if len(points) < 2 or name not in points[-1][1]:
-        return 0.0
-    newest, number = points[-1][1][name], 0
-    since = points[-1][0]
-    for elapsed_s, sources in reversed(points):
-        if sources.get(name) != newest:
-            break
-        since, number = elapsed_s, number + 1
-    moved = points[-1][1] != points[-min(number, len(points))][1]
-    idle_s = points[-1][0] - since
-    is_idle = moved and (idle_s >= IDLE_S or number > IDLE_POINTS)
-    return idle_s if is_idle else 0.0
 
 
 def cells(each: Standing) -> tuple[str, ...]:
@@ -154,7 +135,21 @@ def sentences(snapshot: Snapshot) -> list[str]:
         elif each.idle_s:
             lasted = duration(timedelta(seconds=each.idle_s))
             said.append(f"'{_name(each)}' is idle: nothing newer came for {lasted}.")
+    said += map(_came_back, _past_periods(snapshot))
     return [sentence for sentence in said if sentence]
+
+
+def _past_periods(snapshot: Snapshot) -> list[IdlePeriod]:
+    past = [p for p in snapshot.idle_periods if p.back_batch_id is not None]
+    return past[-MOST_PERIODS:]
+
+
+def _came_back(period: IdlePeriod) -> str:
+    name = _shortened(period.source)
+    return (
+        f"'{name}' was idle from micro-batch {period.batch_id} to "
+        f"{period.back_batch_id}, then it came back."
+    )
 
 
 def _lag(snapshot: Snapshot, known: tuple[Standing, ...]) -> str:
@@ -183,5 +178,8 @@ def _lag(snapshot: Snapshot, known: tuple[Standing, ...]) -> str:
 
 
 def _name(each: Standing) -> str:
-    name = each.name
+    return _shortened(each.name)
+
+
+def _shortened(name: str) -> str:
     return name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 1] + "…"
