@@ -108,6 +108,38 @@ def test_without_a_kernel_cells_are_highlighted_and_silent(
     assert tab.errors == []
 
 
+def test_no_kernel_chosen_in_the_dialog(lab: Lab, tab: Tab) -> None:
+    path = lab.folder / "unchosen.ipynb"
+    write_notebook(path, [LOAD, WRONG])
+    made = json.loads(path.read_text())
+    made["metadata"] = {}
+    path.write_text(json.dumps(made))
+    tab.page.goto(lab.url(path.name), wait_until="domcontentloaded")
+    dialog = tab.page.locator(".jp-Dialog")
+    dialog.get_by_role("button", name="No Kernel").click()
+    dialog.wait_for(state="detached")
+    tab.page.evaluate(
+        "() => window.jupyterapp.shell.activateById('arroyo-nb-side-panel')"
+    )
+    tab.page.wait_for_selector("#arroyo-nb-side-panel:has-text('has no kernel')")
+    edit(tab, 1, "2")
+    # Each would ask the kernel.
+    for key in ("F8", "Control+.", "Tab"):
+        tab.page.keyboard.press(key)
+    tab.command("arroyo-nb:format")
+    assert tab.page.locator(".arroyo-cell").count() == 1
+    assert tab.page.locator(MARKS).count() == 0
+    tab.page.evaluate(
+        "async () => { await window.jupyterapp.shell.currentWidget.sessionContext"
+        ".changeKernel({ name: 'python3' }) }"
+    )
+    ask(tab, LOAD)
+    edit(tab, 1, "3")
+    assert underlined(tab) == [["nowhere23", "error"]]
+    tab.page.wait_for_selector("#arroyo-nb-side-panel:has-text('Tables and views')")
+    assert tab.errors == []
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_killed_kernel_is_asked_again_once_it_is_back(lab: Lab, tab: Tab) -> None:
     show(lab, tab, "killed.ipynb", [LOAD, WRONG])
