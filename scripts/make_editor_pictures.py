@@ -114,6 +114,8 @@ def around(tab: Tab, selector: str) -> bytes:
         bottom = max(clip["y"] + clip["height"], inner["y"] + inner["height"] + 8)
         clip["y"] = min(clip["y"], inner["y"] - 8)
         clip["height"] = bottom - clip["y"]
+        right = max(clip["x"] + clip["width"], inner["x"] + inner["width"] + 8)
+        clip["width"] = right - clip["x"]
     clip["y"] = max(0, clip["y"])
     return bytes(tab.page.screenshot(clip=clip))
 

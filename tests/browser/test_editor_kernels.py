@@ -272,6 +272,10 @@ def test_notebook_7_has_the_same_editor(
         tab.page.keyboard.press("F8")
         tab.page.keyboard.press("Control+.")
         underlined(tab, 0)
+        tab.page.evaluate(
+            "() => window.jupyterapp.shell.activateById('arroyo-nb-side-panel')"
+        )
+        tab.page.wait_for_selector("#arroyo-nb-side-panel:has-text('orders')")
         tab.shot("editor-notebook7")
         run_cell(tab)
         assert set(tab.errors) <= alone
