@@ -82,8 +82,9 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
+	@sh scripts/chromium.sh
 	@status=0; for name in startup plan first_row batches throughput updating udf events formats formats_protobuf \
-		kafka real_time jobs; do \
+		kafka real_time jobs editor screen; do \
 		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
 
 # Not among those: it installs PyFlink, 850 MB, in an environment of its own.

@@ -45,6 +45,7 @@ SELECT tumble(INTERVAL '1 hour') AS window, orign,
        count(*) AS flights, avg(dep_delay) AS mean_delay
 FROM flights
 GROUP BY window, origin;"""
+BEGUN = "%%arroyo\nCREATE TABLE "
 UNFINISHED = """%%arroyo
 SELECT tumble(INTERVAL '1 hour') AS window, count(*)
 FROM flights WHERE dep"""
@@ -52,6 +53,7 @@ ARROYO_CELL = ".jp-Cell:has(.arroyo-cell) >> nth=-1"
 ROUND = {"x": -12, "y": -70, "width": 24, "height": 84}
 """What of the page is shown around an element: a tooltip is above it."""
 
+COMPLETER = "@jupyterlab/completer-extension/manager.jupyterlab-settings"
 COLUMN = "() => window.jupyterapp.shell.collapseLeft()"
 SEEN_S = 180
 
@@ -112,6 +114,8 @@ def around(tab: Tab, selector: str) -> bytes:
         bottom = max(clip["y"] + clip["height"], inner["y"] + inner["height"] + 8)
         clip["y"] = min(clip["y"], inner["y"] - 8)
         clip["height"] = bottom - clip["y"]
+        right = max(clip["x"] + clip["width"], inner["x"] + inner["width"] + 8)
+        clip["width"] = right - clip["x"]
     clip["y"] = max(0, clip["y"])
     return bytes(tab.page.screenshot(clip=clip))
 
@@ -146,6 +150,22 @@ def completion(lab: Lab, tab: Tab) -> bytes:
     return around(tab, ARROYO_CELL)
 
 
+def snippets(lab: Lab, tab: Tab) -> bytes:
+    """Tables to begin with, and JupyterLab's panel that documents each."""
+    tab.page.set_viewport_size({"width": 1000, "height": 640})
+    settings = lab.folder.parent / "settings" / COMPLETER
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('{"showDocumentationPanel": true}')
+    try:
+        opened(lab, tab, BEGUN)
+        edit(tab, 2)
+        tab.page.keyboard.press("Tab")
+        tab.page.wait_for_selector(".jp-Completer-docpanel:has-text('WATERMARK')")
+        return around(tab, ARROYO_CELL)
+    finally:
+        settings.unlink()
+
+
 def side_panel(lab: Lab, tab: Tab) -> bytes:
     """Tables with their columns, and a run with its rate."""
     tab.page.set_viewport_size({"width": 1120, "height": 760})
@@ -166,6 +186,7 @@ PICTURES: Mapping[str, Callable[[Lab, Tab], bytes]] = {
     "editor-problem": problem,
     "editor-explanation": explanation,
     "editor-completion": completion,
+    "editor-snippets": snippets,
     "side-panel": side_panel,
 }
 

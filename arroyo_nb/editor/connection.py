@@ -69,12 +69,18 @@ class EditorConnection:
         self._manager.register_comm(self._comm)
 
     def close(self) -> None:
-        """Take the comm away and end the thread."""
+        """Take the comm away and end the thread.
+
+        A page that has asked is told, so that it looks for the comm of the next
+        ``%load_ext`` and does not wait for an answer of this one.
+        """
         with self._changed:
             self._closed = True
             self._waiting.clear()
             self._changed.notify()
         if self._comm is not None:
+            if self._thread is not None:
+                self._comm.send({"closed": True})
             self._manager.unregister_comm(self._comm)
             self._comm = None
 

@@ -24,8 +24,19 @@ COLOURED = """%%arroyo --wait
 -- a comment
 SELECT tumble(INTERVAL '1 minute') AS w, count(*) AS n, CAST(7 AS BIGINT) AS seven
 FROM orders WHERE id > :least AND 'x' <> '{{ NAME }}' GROUP BY w"""
+COLOURED_TEST = """%%arroyo_test late
+GIVEN orders --watermark "9 seconds"
+id | ORDERED
+WHEN
+SELECT 1 -
+EXPECT LATE"""
 COLOURS = {
     "%%arroyo": "meta",
+    "--watermark": "attribute",
+    '"9 seconds"': "string",
+    "GIVEN": "keyword",
+    "LATE": "keyword",
+    "|": "operator",
     "--wait": "attribute",
     "-- a comment": "comment",
     "SELECT": "keyword",
@@ -39,11 +50,10 @@ COLOURS = {
 }
 # The colour that each word has, and the colour of each of the theme's variables.
 PAINTED = """(wanted) => {
-  const cell = document.querySelector('.arroyo-cell .cm-content');
   const probe = document.body.appendChild(document.createElement('span'));
   const colours = {};
   for (const [word, variable] of Object.entries(wanted)) {
-    const span = [...cell.querySelectorAll('span')]
+    const span = [...document.querySelectorAll('.arroyo-cell .cm-content span')]
       .find((one) => one.textContent === word && !one.querySelector('span'));
     probe.style.color = `var(--jp-mirror-editor-${variable}-color)`;
     colours[word] = [span ? getComputedStyle(span).color : null,
@@ -83,7 +93,8 @@ def test_type_mistype_look_fix_run(lab: Lab, tab: Tab) -> None:
     "theme", ["JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"]
 )
 def test_words_have_the_colours_of_the_theme(lab: Lab, tab: Tab, theme: str) -> None:
-    show(lab, tab, "colours.ipynb", [LOAD, COLOURED, "import os\nsum([1])"])
+    cells = [LOAD, COLOURED, "import os\nsum([1])", COLOURED_TEST]
+    show(lab, tab, "colours.ipynb", cells)
     tab.page.evaluate(
         "(theme) => window.jupyterapp.commands.execute('apputils:change-theme',"
         " { theme })",
@@ -110,7 +121,7 @@ def test_words_have_the_colours_of_the_theme(lab: Lab, tab: Tab, theme: str) -> 
         "() => [...document.querySelectorAll('.jp-CodeCell .cm-content')]"
         ".map((one) => one.dataset.language)"
     )
-    assert languages == ["python", "arroyo-sql", "python"]
+    assert languages == ["python", "arroyo-sql", "python", "arroyo-sql"]
     assert tab.errors == []
 
 

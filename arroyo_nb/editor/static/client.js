@@ -5,11 +5,13 @@
 const TARGET = 'arroyo_nb.editor';
 const TIMEOUT_MS = 10_000;
 const SUBSHELL_MS = 2_000;
+const INFO_MS = 500;
 
 /**
  * @typedef {{status: string, connectionStatus: string, isDisposed: boolean, clientId: string,
- *   username: string, info: Promise<any>, supportsSubshells: boolean, sendControlMessage: Function,
- *   createComm: Function, statusChanged: any, disposed: any}} Kernel
+ *   username: string, info: Promise<any>, supportsSubshells: boolean, subshellId: string | null,
+ *   sendControlMessage: Function, requestKernelInfo: Function, createComm: Function,
+ *   statusChanged: any, disposed: any}} Kernel
  * @typedef {{ask: string, text: string, at: number | null, of: any,
  *   done: (answer: any) => void}} Question
  * @typedef {{ask: (kernel: Kernel | null | undefined, ask: string, text?: string,
@@ -54,7 +56,9 @@ class Line {
   /** Whether the kernel can be asked. */
   get isUp() {
     const { status, connectionStatus, isDisposed } = this.kernel;
-    return !isDisposed && connectionStatus === 'connected' && ['idle', 'busy'].includes(status);
+    // Unknown: the page was opened while a cell runs.
+    const isRunning = ['idle', 'busy', 'unknown'].includes(status);
+    return !isDisposed && connectionStatus === 'connected' && isRunning;
   }
 
   /** @param {Question} question */
@@ -102,16 +106,9 @@ class Line {
   async open() {
     const { kernel } = this;
     // Without it JupyterLab does not know whether the kernel has subshells.
-    await kernel.info;
-    const request = this.messages.createMessage({
-      msgType: 'comm_info_request',
-      channel: 'control',
-      session: kernel.clientId,
-      username: kernel.username,
-      content: { target_name: TARGET }
-    });
-    const reply = await before(TIMEOUT_MS, kernel.sendControlMessage(request, true, true).done);
-    const id = Object.keys(reply?.content.comms ?? {})[0];
+    if (!(await before(INFO_MS, kernel.info))) await this.askInfo();
+    const found = await this.control('comm_info_request', { target_name: TARGET });
+    const id = Object.keys(found?.comms ?? {})[0];
     if (!id) return null;
     // After a reconnection JupyterLab may still have it.
     if (this.comm && this.comm.commId !== id) this.comm.dispose();
@@ -122,8 +119,44 @@ class Line {
     return this.comm;
   }
 
-  /** @param {{id: number, answer?: any, error?: string}} data */
+  /**
+   * What JupyterLab asks a kernel first waits for the cell that runs: a page that is opened
+   * beside it would not know the kernel until then. On a subshell it is answered at once.
+   */
+  async askInfo() {
+    const { kernel } = this;
+    const info = await this.control('kernel_info_request', {});
+    if (!info?.supported_features?.includes('kernel subshells')) return kernel.info;
+    const { subshell_id: subshell } = (await this.control('create_subshell_request', {})) ?? {};
+    if (!subshell) return;
+    const own = kernel.subshellId;
+    kernel.subshellId = subshell;
+    const asked = kernel.requestKernelInfo();
+    kernel.subshellId = own;
+    await before(SUBSHELL_MS, asked);
+    void this.control('delete_subshell_request', { subshell_id: subshell });
+  }
+
+  /**
+   * The content of the reply on the control channel; null where none comes.
+   * @param {string} msgType
+   * @param {object} content
+   * @returns {Promise<any>}
+   */
+  async control(msgType, content) {
+    const { kernel } = this;
+    const { clientId: session, username } = kernel;
+    const request = this.messages.createMessage({
+      msgType, channel: 'control', session, username, content
+    });
+    const reply = await before(TIMEOUT_MS, kernel.sendControlMessage(request, true, true).done);
+    return reply && reply.content;
+  }
+
+  /** @param {{id: number, answer?: any, error?: string, closed?: boolean}} data */
   answer(data) {
+    // The extension was unloaded: whoever asks next looks for the comm again.
+    if (data.closed) return this.reset();
     for (const [kind, question] of this.asked) {
       if (question.id !== data.id) continue;
       clearTimeout(question.timer);

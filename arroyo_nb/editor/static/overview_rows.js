@@ -106,7 +106,7 @@ function runRow({ name, state, rows_s, lag, live, show }, actions) {
     key: name,
     name,
     state,
-    mark: MARKS[/** @type {keyof MARKS} */ (state)],
+    mark: MARKS[/** @type {keyof typeof MARKS} */ (state)],
     note: joined([state, rows_s && `${rows_s} rows/s`, lag && `watermark ${lag} behind`]),
     title: 'Click the name to insert it',
     enter: () => actions.insert(name),

@@ -304,11 +304,13 @@ class SidePanel {
 function whyNotAsked(panel, kernel) {
   if (!panel) return 'Open a notebook to see its tables, topics, runs and jobs.';
   if (!kernel) {
-    return panel.sessionContext.kernelDisplayStatus === 'unknown'
+    return panel.sessionContext.hasNoKernel
       ? 'This notebook has no kernel: choose one to see its tables and runs.'
       : 'The kernel is starting.';
   }
   if (kernel.status === 'dead') return 'The kernel has died: restart it.';
   if (kernel.connectionStatus !== 'connected') return 'There is no connection to the kernel yet.';
-  return ['idle', 'busy'].includes(kernel.status) ? '' : 'The kernel is starting.';
+  // Unknown: the page was opened while a cell runs.
+  const isRunning = ['idle', 'busy', 'unknown'].includes(kernel.status);
+  return isRunning ? '' : 'The kernel is starting.';
 }

@@ -20,7 +20,8 @@ export const TYPES = new Set(`
 `.trim().split(/\s+/));
 export const WINDOWS = new Set(['TUMBLE', 'HOP', 'SESSION']);
 const TEST_WORDS = /(GIVEN|WHEN|EXPECT)(?![\w.])(?!\s*[|,])/;
-const TEST_KINDS = /(?:TABLE|CHANGELOG|LATE|WATERMARK|ERROR|FROM)\b/;
+const HEAD_WORDS = /(?:TABLE|CHANGELOG|LATE|WATERMARK|ERROR|FROM|ORDERED|EMPTY|WITHIN|OF|RUN)\b/;
+const FLAG = /--?[A-Za-z][\w-]*/;
 const MAGIC = /^%%(\w+)(?=\s|$)/;
 
 /**
@@ -35,8 +36,9 @@ export const contentOf = (line) => {
 
 /**
  * @typedef {{content: string | undefined, line: number, close: string, depth: number,
- *   rows: boolean}} State What the text before it leaves open: `close` ends a string, `depth`
- *   counts comments, `rows` is set below GIVEN and EXPECT of a test.
+ *   section: string, isHead: boolean}} State What the text before it leaves open: `close` ends
+ *   a string, `depth` counts comments, `section` is the word of a test's section that the line
+ *   is of, and `isHead` is set in the line that begins with it.
  */
 
 /** @param {any} stream @param {State} state */
@@ -74,7 +76,7 @@ const inFirstLine = (stream, state) => {
     return 'magic';
   }
   if (stream.eatSpace()) return null;
-  if (stream.match(/--?[A-Za-z][\w-]*/)) return 'flag';
+  if (stream.match(FLAG)) return 'flag';
   if (stream.match(/"[^"]*"?|'[^']*'?/)) return 'string';
   stream.match(/\S[^\s"']*/) || stream.next();
   return null;
@@ -134,7 +136,7 @@ export const sqlLanguage = ({ language, highlight: { tags } }) =>
   language.StreamLanguage.define({
     name: 'arroyo-sql',
     /** @returns {State} */
-    startState: () => ({ content: undefined, line: 0, close: '', depth: 0, rows: false }),
+    startState: () => ({ content: undefined, line: 0, close: '', depth: 0, section: '', isHead: false }),
     copyState: (/** @type {State} */ state) => ({ ...state }),
     blankLine: (/** @type {State} */ state) => void state.line++,
     /** @param {any} stream @param {State} state */
@@ -144,13 +146,20 @@ export const sqlLanguage = ({ language, highlight: { tags } }) =>
       if (state.close) return inString(stream, state);
       if (state.depth) return inComment(stream, state);
       if (state.content === 'test' && stream.sol()) {
-        const head = stream.match(TEST_WORDS);
-        if (head) state.rows = head[1] !== 'WHEN';
-        if (head) return 'keyword';
+        const head = stream.match(TEST_WORDS, false);
+        // A line of the query may begin with WHEN.
+        state.isHead = !!head && (state.section !== 'WHEN' || head[1] === 'EXPECT');
+        if (state.isHead) {
+          stream.match(TEST_WORDS);
+          state.section = head[1];
+          return 'keyword';
+        }
       }
       if (stream.eatSpace()) return null;
-      if (state.rows && stream.match(TEST_KINDS)) return 'keyword';
-      return state.content === 'rows' || state.rows ? inRows(stream) : inSql(stream, state);
+      if (state.isHead && stream.match(HEAD_WORDS)) return 'keyword';
+      if (state.isHead && stream.match(FLAG)) return 'flag';
+      const isRows = state.content === 'rows' || ['GIVEN', 'EXPECT'].includes(state.section);
+      return isRows ? inRows(stream) : inSql(stream, state);
     },
     tokenTable: {
       magic: tags.meta,

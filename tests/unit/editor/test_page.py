@@ -23,7 +23,7 @@ const sent = [];
 const comm = { send: (data) => sent.push(data) };
 const signal = { connect: () => {} };
 const kernel = {
-  status: 'idle', connectionStatus: 'connected',
+  status: 'idle', connectionStatus: 'connected', info: Promise.resolve({}),
   statusChanged: signal, disposed: signal,
   sendControlMessage: () => ({ done: { content: { comms: { 1: {} } } } }),
   createComm: () => comm
