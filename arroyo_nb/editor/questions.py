@@ -72,7 +72,8 @@ class Question:
         from arroyo_nb.editor.answers import EditorContext
 
         catalog = self.session.catalog.with_functions(self.session.function_rows())
-        return EditorContext(catalog, self.strict, self.variables)
+        runs = {name: run.plan for name, run in self.session.runs.items()}
+        return EditorContext(catalog, self.strict, self.variables, runs)
 
 
 def _check(question: Question) -> Json:
