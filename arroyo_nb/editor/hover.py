@@ -36,6 +36,7 @@ from arroyo_nb.editor.explanations.windows import (
     explain_window,
     window_named,
 )
+from arroyo_nb.editor.given_tables import with_given
 from arroyo_nb.editor.pointed_word import PointedWord, pointed_words
 from arroyo_nb.editor.tokens import EditorToken, TokenKind
 from arroyo_nb.secrets_in_text import hide_secrets
@@ -62,6 +63,7 @@ def hover(cell: CellText, at: int, context: EditorContext) -> Hover | None:
     """
     if at < cell.start or cell.start == len(cell.text):
         return explain_run_name(cell, at, context) or explain_first_line(cell, at)
+    context = with_given(cell, context)
     with planning(context):
         for word in pointed_words(cell, at, context):
             made = explain(word)

@@ -458,3 +458,11 @@ def test_the_result_of_a_query_is_told_at_its_select_and_its_names() -> None:
     # A query in brackets is no result, and an unfinished one has none yet.
     inner = sql("SELECT n FROM (SEL|ECT 1 AS n FROM trips) AS x")
     assert inner.lines == sql("SEL|ECT FROM").lines
+
+
+def test_a_table_that_only_a_test_gives_has_columns() -> None:
+    given = "%%arroyo_test t\nGIVEN hits\nat,user,n\n10:00:00,ann,1\n\n"
+    column = told(f"{given}WHEN\nSELECT us|er FROM hits")
+    assert (column.title, column.lines[0]) == ("user TEXT", "A column of hits.")
+    time_column = told(f"{given}WHEN\nSELECT a|t FROM hits")
+    assert any("event time" in line for line in time_column.lines)
