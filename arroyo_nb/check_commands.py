@@ -48,7 +48,8 @@ def check(
     from arroyo_nb.editor.answers import EditorContext
 
     catalog = session.catalog.with_functions(session.function_rows())
-    context = EditorContext(catalog, strict, variables)
+    runs = {name: run.plan for name, run in session.runs.items()}
+    context = EditorContext(catalog, strict, variables, runs)
     if word is not None:
         say(_explained(word, context))
         return

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,14 @@ class EditorContext:
         Whether what differs from Arroyo is refused.
     variables
         The notebook's variables, for ``:name`` and ``{{ NAME }}``.
+    runs
+        The plans of the session's runs, by name; None: they are not known.
     """
 
     catalog: Catalog
     strict: bool = False
     variables: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    runs: Mapping[str, Plan] | None = None
 
 
 class Severity(Enum):

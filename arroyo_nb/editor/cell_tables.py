@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.editor.answers import EditorContext
+from arroyo_nb.editor.background_reads import reads_version
 from arroyo_nb.editor.cell_statements import CellStatements
 from arroyo_nb.editor.secret_values import HIDDEN, secret_values
 from arroyo_nb.editor.tokens import EditorToken, TokenKind, tokens_of
@@ -76,7 +77,7 @@ class _Declared:
         """
         tables, functions = catalog.tables, catalog.functions
         means = tuple((id(tables.get(n)), id(functions.get(n))) for n in names)
-        key = (text, means)
+        key = (text, means, reads_version())
         if key in self._kept:
             self._kept.move_to_end(key)
         else:

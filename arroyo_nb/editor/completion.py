@@ -23,9 +23,11 @@ from IPython.core.completer import (
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.cell_magics import Content
+from arroyo_nb.editor.answers import EditorContext
 from arroyo_nb.editor.cell_text import CellText, read_short_cell
 from arroyo_nb.editor.completion_of_tests import around_query
 from arroyo_nb.editor.explanations import shortened
+from arroyo_nb.editor.given_tables import with_given
 from arroyo_nb.editor.snippets import HEAD, table_snippets
 from arroyo_nb.editor.sql_parts import sql_span
 from arroyo_nb.jobs.targets import TARGETS
@@ -122,7 +124,8 @@ def complete(session: Session, context: CompletionContext) -> SimpleMatcherResul
     if row == 0:
         is_behind = line.startswith(f"%%{cell.magic.name} ")
         return _result(_line_word(line), _flags(cell, line)) if is_behind else NONE
-    catalog = session.catalog.with_functions(session.function_rows())
+    known = session.catalog.with_functions(session.function_rows())
+    catalog = with_given(cell, EditorContext(known)).catalog
     at = sum(len(one) + 1 for one in lines[:row]) + column
     span = sql_span(cell)
     if span is None or not span.start <= at <= span.end:

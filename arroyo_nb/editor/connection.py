@@ -116,7 +116,9 @@ class EditorConnection:
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one message: ``{"answer": ...}`` or ``{"error": ...}``."""
+        from arroyo_nb.editor.background_reads import READS
         from arroyo_nb.editor.questions import QUESTIONS, Question
+        from arroyo_nb.outside_reads import reading_later
 
         ask = QUESTIONS.get(str(message.get("ask")))
         if ask is None:
@@ -129,7 +131,8 @@ class EditorConnection:
                 self._strict(),
                 self._variables,
             )
-            return {"answer": ask(question)}
+            with reading_later(READS):
+                return {"answer": ask(question)}
         except ArroyoError as problem:
             return {"error": "\n".join(filter(None, (problem.message, problem.hint)))}
         except Exception as bug:

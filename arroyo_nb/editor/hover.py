@@ -19,6 +19,11 @@ from arroyo_nb.editor.explanations.first_line import explain_first_line
 from arroyo_nb.editor.explanations.functions import explain_function, function_named
 from arroyo_nb.editor.explanations.keywords import explain_keyword
 from arroyo_nb.editor.explanations.options import explain_option
+from arroyo_nb.editor.explanations.results import (
+    explain_result,
+    explain_run_name,
+    explain_view,
+)
 from arroyo_nb.editor.explanations.sections import explain_section
 from arroyo_nb.editor.explanations.tables import explain_owner, explain_table
 from arroyo_nb.editor.explanations.types import explain_type
@@ -31,6 +36,7 @@ from arroyo_nb.editor.explanations.windows import (
     explain_window,
     window_named,
 )
+from arroyo_nb.editor.given_tables import with_given
 from arroyo_nb.editor.pointed_word import PointedWord, pointed_words
 from arroyo_nb.editor.tokens import EditorToken, TokenKind
 from arroyo_nb.secrets_in_text import hide_secrets
@@ -56,7 +62,8 @@ def hover(cell: CellText, at: int, context: EditorContext) -> Hover | None:
         None where nothing is known of it.
     """
     if at < cell.start or cell.start == len(cell.text):
-        return explain_first_line(cell, at)
+        return explain_run_name(cell, at, context) or explain_first_line(cell, at)
+    context = with_given(cell, context)
     with planning(context):
         for word in pointed_words(cell, at, context):
             made = explain(word)
@@ -83,12 +90,17 @@ def _asked(word: PointedWord) -> Iterable[Callable[[PointedWord], Explanation | 
     if word.token.kind is TokenKind.SYMBOL:
         return ()
     if word.token.kind is TokenKind.QUOTED or word.near(-1).text == ".":
-        return (explain_alias, explain_column, explain_table, explain_owner)
+        return (
+            *(explain_alias, explain_column, explain_view, explain_table),
+            explain_owner,
+        )
     return (
         *(explain_parameter, explain_reference, explain_window, explain_interval),
-        *(explain_alias, explain_function, explain_table, explain_inserted),
+        *(explain_alias, explain_function, explain_view, explain_table),
+        explain_inserted,
         *((_declared_column,) if _is_column_list(word) else ()),
-        *(explain_column, explain_type, explain_declared, explain_keyword),
+        *(explain_column, explain_type, explain_declared, explain_result),
+        explain_keyword,
         *(explain_owner, _function_alone),
     )
 

@@ -72,16 +72,20 @@ class Question:
         from arroyo_nb.editor.answers import EditorContext
 
         catalog = self.session.catalog.with_functions(self.session.function_rows())
-        return EditorContext(catalog, self.strict, self.variables)
+        runs = {name: run.plan for name, run in self.session.runs.items()}
+        return EditorContext(catalog, self.strict, self.variables, runs)
 
 
 def _check(question: Question) -> Json:
+    from arroyo_nb.editor.background_reads import READS
     from arroyo_nb.editor.diagnostics import diagnose
     from arroyo_nb.editor.result_schema import result_schema
 
     if question.cell is None:
         return {"marks": [], "result": []}
     marks = diagnose(question.cell, question.context)
+    if READS.wait():
+        marks = diagnose(question.cell, question.context)
     return {
         "marks": [_mark(found, question.places) for found in marks],
         "result": [

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from arroyo_nb.catalog import Catalog, MemoryTable, Relation
+from arroyo_nb.editor.background_reads import reads_version
 from arroyo_nb.editor.problems import CellProblem, visible
 from arroyo_nb.editor.script_check import CheckedScript, check_script
 from arroyo_nb.editor.statements import statements
@@ -71,24 +72,26 @@ def check_sql(
     return CheckedCell(tuple(problems), checked.plan, bound)
 
 
-_LAST: list[tuple[str, bool, Catalog, CheckedScript]] = []
+_LAST: list[tuple[tuple[str, bool, tuple[bool, int]], Catalog, CheckedScript]] = []
 """The script that was checked last: a page asks for its problems and its result."""
 
 
 def _checked_once(
     text: str, places: Sequence[Span], catalog: Catalog, *, strict: bool
 ) -> CheckedScript:
-    for last_text, last_strict, last, checked in _LAST:
+    # As it was before: what is read meanwhile belongs to the next check.
+    asked = (text, strict, reads_version())
+    for last_asked, last, checked in _LAST:
         is_same = last.tables is catalog.tables and _versions(last) == _versions(
             catalog
         )
-        if is_same and (last_text, last_strict) == (text, strict):
+        if is_same and last_asked == asked:
             return checked
     if len(places) <= WHOLE:
         checked = check_script(text, catalog, strict=strict)
     else:
         checked = _check_each(text, places, catalog, strict=strict)
-    _LAST[:] = [(text, strict, catalog, checked)]
+    _LAST[:] = [(asked, catalog, checked)]
     return checked
 
 
@@ -132,7 +135,7 @@ class _Kept:
     drops: tuple[str, ...]
 
 
-_KEPT: OrderedDict[tuple[str, bool, tuple[object, ...]], _Kept] = OrderedDict()
+_KEPT: OrderedDict[tuple[object, ...], _Kept] = OrderedDict()
 _WORD = re.compile(r"\w+")
 _CREATED = re.compile(
     r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMPORARY\s+)?(?:TABLE|VIEW)\s+"
@@ -193,7 +196,7 @@ def _checked(
     *,
     strict: bool,
 ) -> _Kept:
-    key = (statement, strict, functions)
+    key = (statement, strict, functions, reads_version())
     reads = dict(_read(statement, tables))
     names = tuple(tables)
     kept = _KEPT.get(key)

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from arroyo_nb.cell_tests import CellTest, Expected
+from arroyo_nb.cell_tests.expected_columns import check_expected_columns
 from arroyo_nb.cell_tests.parse import parse_test
 from arroyo_nb.cell_tests.scratch import Setting, scratch
 from arroyo_nb.editor.answers import EditorContext
 from arroyo_nb.editor.problems import CellProblem, problems_of, visible
 from arroyo_nb.errors import ArroyoError, raise_all
+from arroyo_nb.jobs import spec_file
 from arroyo_nb.notebook_variables import BoundScript, bound_script
 from arroyo_nb.source import ScriptText, Span
 
@@ -38,15 +40,18 @@ class _Test:
     def problems(self) -> Iterator[CellProblem]:
         """What is wrong with its rows, or else with its query."""
         case, catalog = self._case, self._context.catalog
-        when = case.when
-        # What a run or a job does is known to the session, and to its file.
-        if when.job is not None or (when.run is not None and when.run not in catalog):
+        when, runs = case.when, self._context.runs
+        if when.job is not None:
+            yield from self._job_problems(when.job)
+            return
+        if when.run is not None and runs is None and when.run not in catalog:
             return
         elsewhere = {g.table.lower() for g in case.given if g.origin is not None}
         here = tuple(g for g in case.given if g.origin is None)
         setting = Setting(
             catalog,
             self._context.strict,
+            runs or {},
             variables=self._context.variables,
             bind=self._bind,
         )
@@ -55,11 +60,23 @@ class _Test:
             # A query with an error may be what is expected.
             is_planned = all(e.kind is not Expected.ERROR for e in case.expected)
             if is_planned and all(name in catalog for name in elsewhere):
-                replace(made, given=made.given | elsewhere).plan()
+                plan = replace(made, given=made.given | elsewhere).plan()
+                check_expected_columns(case, plan)
         except ArroyoError as error:
             for problem in error.problems:
                 span = visible(self._place(problem), case.source.text)
                 yield CellProblem(problem, span)
+
+    def _job_problems(self, job: str) -> Iterator[CellProblem]:
+        """That there is no such job. What it does is known to its file."""
+        path = Setting(self._context.catalog).path(job)
+        if path.exists():
+            return
+        try:
+            spec_file.load(path)
+        except ArroyoError as error:
+            span = visible(self._case.when.span, self._case.source.text)
+            yield from (CellProblem(problem, span) for problem in error.problems)
 
     def _bind(self, sql: str) -> str:
         self._bound = bound_script(sql, self._context.variables)

@@ -24,6 +24,7 @@ from arroyo_nb.editor.sql_words import (
     select_clauses,
     split_items,
 )
+from arroyo_nb.editor.tokens import TokenKind, tokens_of
 
 TITLE = "write the window as in this dialect"
 
@@ -235,7 +236,10 @@ class _Rewriting:
         """The select list: the window once, and what is none of its fields."""
         kept: list[str] = []
         has_window = False
-        for item in split_items(self._words, self._clauses.items):
+        part = self._clauses.items
+        start = at = self._words[part[0]].start
+        comments = ""
+        for item in split_items(self._words, part):
             first = self._words[item[0]]
             is_field = first.upper in _FIELDS
             # More than a name for the field would be lost with it.
@@ -243,20 +247,35 @@ class _Rewriting:
                 return None
             window = self._window_of(item)
             rest = [word.text for word in self._words[item[0] : item[1]]]
-            if is_field or (window and "_" in first.text):
+            is_dropped = is_field or (window is not None and "_" in first.text)
+            is_written = not is_dropped and window is None
+            item_end = self._words[item[1] - 1].end
+            # What is written again has its own comments in it.
+            comments += self._comments(at, first.start if is_written else item_end)
+            at = item_end
+            if is_dropped:
                 continue
             if window is None:
-                kept.append(self._written(item))
+                kept.append(comments + self._written(item))
+                comments = ""
             elif not has_window:
                 has_window = True
                 behind = rest[window.last - item[0] :]
                 self._name = behind[-1] if behind and behind[-1] != "." else _NAME
-                kept.append(f"{self._call} AS {self._name}")
+                kept.append(f"{comments}{self._call} AS {self._name}")
+                comments = ""
         if not has_window:
             kept.insert(0, f"{self._call} AS {self._name}")
-        part = self._clauses.items
-        start, end = self._words[part[0]].start, self._words[part[1] - 1].end
-        return Edit(start, end, ", ".join(kept))
+        behind_last = f" {comments}".rstrip(" ")
+        return Edit(start, self._words[part[1] - 1].end, ", ".join(kept) + behind_last)
+
+    def _comments(self, start: int, end: int) -> str:
+        """The comments of a part of the text, to stand before an item."""
+        return "".join(
+            f"{token.text.rstrip()}{chr(10) if token.text.startswith('--') else ' '}"
+            for token in tokens_of(self._text, start, end)
+            if token.kind is TokenKind.COMMENT
+        )
 
     def _is_named(self, item: tuple[int, int]) -> bool:
         """Whether an item is a name alone, or one with another name behind it."""

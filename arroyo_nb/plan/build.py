@@ -27,6 +27,7 @@ from arroyo_nb.catalog import (
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.formats import usual_format
+from arroyo_nb.outside_reads import may_wait
 from arroyo_nb.plan import UPDATING_TTL
 from arroyo_nb.plan import show_statements as answers
 from arroyo_nb.plan.expressions.scope import ErrorCollector, SuppressedError
@@ -480,7 +481,11 @@ def _reads(view: Relation, table: Relation) -> bool:
 def file_of(table: ConnectorTable | LookupTable | None) -> str:
     """The file behind a table, whatever links lead there; no name: there is none."""
     path = _path(table)
-    return os.path.realpath(substituted(path)) if path else ""
+    if not path:
+        return ""
+    # Links are on a disk, which may be one of a network.
+    real = os.path.realpath if may_wait() else os.path.abspath
+    return real(substituted(path))
 
 
 def _path(table: ConnectorTable | LookupTable | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from arroyo_nb.allowed_roots import current_roots
@@ -36,6 +37,7 @@ from arroyo_nb.formats.protobuf.options import (
     check_sources,
     include_folders,
 )
+from arroyo_nb.outside_reads import read_outside
 from arroyo_nb.with_options import REFERENCE, OptionValue
 
 COMPILED = "protobuf.compiled"
@@ -200,7 +202,8 @@ def schema_options(
 
 def planned_schema(options: Mapping[str, OptionValue]) -> MessageSchema | None:
     """The message as far as the planner can know it; None: only a run can, as a file or
-    a variable is missing, or a registry has it.
+    a variable is missing, or a registry has it; or it is not compiled yet, and who
+    plans may not wait.
 
     Raises
     ------
@@ -210,7 +213,8 @@ def planned_schema(options: Mapping[str, OptionValue]) -> MessageSchema | None:
     texts = [str(options.get(name, "")) for name in (*SOURCES, INCLUDE, MESSAGE)]
     if not any(texts[: len(SOURCES)]) or any(map(REFERENCE.search, texts)):
         return None
+    key = (MESSAGE, *texts)
     try:
-        return read_schema("", options)
+        return read_outside(key, partial(read_schema, "", options))
     except RunProblem:
         return None

@@ -247,3 +247,33 @@ def test_a_bug_is_logged_and_no_problem_of_the_cell(
 def test_a_constant_is_no_type() -> None:
     (found,) = told("%%arroyo_udf\n@udf\ndef f(x: 3, y: '', z: int) -> int:\n    pass")
     assert found.message == "Unsupported Python type: 3"
+
+
+def test_expected_rows_are_checked_against_the_columns_of_the_query() -> None:
+    given = "%%arroyo_test t\nGIVEN hits\nat | user\n10:00:00 | ann\n\n"
+    query = "WHEN\nSELECT user, count(*) AS n FROM hits GROUP BY user\n\n"
+    rows = (
+        "EXPECT TABLE\nuser | n\nann | 1\n\nEXPECT CHANGELOG\nop | batch | n\n+ | 0 | 1"
+    )
+    assert told(given + query + rows) == []
+    (problem,) = told(given + query + rows.replace("user | n", "usr | n"))
+    assert problem.message == "the result has no column 'usr'"
+    assert problem.hint == "did you mean 'user'?"
+    found = (
+        given + query + rows.replace("ann | 1", "ann | one").replace("0 | 1", "0 | x")
+    )
+    assert underlined(found) == ["one", "x"]
+
+
+def test_a_run_or_a_job_that_is_not_there_is_told() -> None:
+    expected = "\n\nEXPECT TABLE\nn\n1\n"
+    assert underlined(f"%%arroyo_test t\nWHEN JOB none/job.yaml{expected}") == [
+        "none/job.yaml"
+    ]
+    cell = read_cell(f"%%arroyo_test t\nWHEN RUN by_hour{expected}")
+    assert cell is not None
+    (problem,) = diagnose(cell, EditorContext(CATALOG, runs={}))
+    assert problem.message == "there is no run and no view 'by_hour'"
+    plan = plan_script("SELECT id FROM trips", CATALOG)
+    (problem,) = diagnose(cell, EditorContext(CATALOG, runs={"by_hour": plan}))
+    assert problem.message == "the result has no column 'n'"

@@ -439,3 +439,30 @@ def test_a_session_without_tables_has_answers() -> None:
     )
     assert found is not None
     assert BIGINT.name not in found.title
+
+
+def test_the_result_of_a_query_is_told_at_its_select_and_its_names() -> None:
+    final, changed = "Append: a row that came", "Updating: a row may be changed"
+    select = sql("SEL|ECT at AS seen, fare FROM trips")
+    assert select.title == "SELECT"
+    assert select.lines[1].startswith(final)
+    assert select.lines[2:] == ("seen TIMESTAMP NOT NULL  (event time)", "fare DOUBLE")
+    grouped = "SELECT name, count(*) AS n FROM trips GROUP BY name"
+    named = told(f"%%arroyo by_|name <<\n{grouped}")
+    assert named.title == "by_name: run"
+    assert named.lines[1].startswith(changed)
+    assert named.lines[-1] == "n BIGINT NOT NULL"
+    view = sql(f"CREATE VIEW b|y AS {grouped}; SELECT n FROM by")
+    assert (view.title, view.badge) == ("by: view", named.badge)
+    assert view.lines[0].startswith(changed)
+    # A query in brackets is no result, and an unfinished one has none yet.
+    inner = sql("SELECT n FROM (SEL|ECT 1 AS n FROM trips) AS x")
+    assert inner.lines == sql("SEL|ECT FROM").lines
+
+
+def test_a_table_that_only_a_test_gives_has_columns() -> None:
+    given = "%%arroyo_test t\nGIVEN hits\nat,user,n\n10:00:00,ann,1\n\n"
+    column = told(f"{given}WHEN\nSELECT us|er FROM hits")
+    assert (column.title, column.lines[0]) == ("user TEXT", "A column of hits.")
+    time_column = told(f"{given}WHEN\nSELECT a|t FROM hits")
+    assert any("event time" in line for line in time_column.lines)

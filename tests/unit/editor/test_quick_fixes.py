@@ -161,6 +161,11 @@ def test_a_table_of_the_cell_gets_a_watermark() -> None:
          "BY TUMBLE(at, INTERVAL '1' HOUR)",
          "SELECT tumble(INTERVAL '1 hour') AS window, count(*) AS n FROM trips GROUP "
          "BY window"),
+        ("SELECT window_start, -- from when\n  window_end, /* to */ name, -- whose\n  "
+         "count(*) /* all */ AS n FROM TABLE(TUMBLE(TABLE trips, DESCRIPTOR(at), "
+         "INTERVAL '1' HOUR)) GROUP BY window_start, window_end, name",
+         "SELECT tumble(INTERVAL '1 hour') AS window, -- from when\n/* to */ name, "
+         "-- whose\ncount(*) /* all */ AS n FROM trips GROUP BY window, name"),
         # ksqlDB
         ("SELECT name, count(*) AS n FROM trips WINDOW TUMBLING (SIZE 30 SECONDS, "
          "GRACE PERIOD 10 SECONDS) GROUP BY name EMIT CHANGES",
