@@ -156,7 +156,7 @@ class FakeSession:
         self.runs = {n: run for n, run in self.runs.items() if n not in gone}
         return gone
 
-    def close(self) -> None:
+    def close(self, reason: str = "") -> None:
         self.runs.clear()
 
 

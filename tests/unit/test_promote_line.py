@@ -29,7 +29,7 @@ class FakeRun:
     def __init__(self, plan):
         self.plan = plan
 
-    def discard(self):
+    def discard(self, reason=""):
         pass
 
     def detach(self):

@@ -33,7 +33,7 @@ from arroyo_nb.session import Session
 
 run = SimpleNamespace(
     name="r",
-    discard=lambda: print("stopped"),
+    discard=lambda reason: print(reason),
     wait_quietly=lambda timeout: 0,
     detach=lambda: None,
 )
@@ -48,7 +48,7 @@ def test_runs_with_a_state_folder_end_well_with_the_process(tmp_path, made):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert (done.stdout, done.stderr) == ("stopped\n", "")
+    assert (done.stdout, done.stderr) == ("its session was closed\n", "")
 
 
 FORKED = """

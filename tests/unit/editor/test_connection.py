@@ -180,7 +180,8 @@ def test_closing_takes_the_comm_away_and_ends_the_thread(
     running = [t for t in threading.enumerate() if t.name == "arroyo_nb editor"]
     eventually(lambda: not any(thread.is_alive() for thread in running))
     ask(comm, {"id": 2, "ask": "check", "text": "%%arroyo\nSELECT 1"})
-    assert len(comm.sent) == 1
+    assert [told.get("id") for told in comm.sent] == [1, None]
+    assert comm.sent[-1] == {"closed": True}
     connection.close()
 
 

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from shells import new_shell
 
 from arroyo_nb.cli.run_commands import Terminated
 from arroyo_nb.engine.sigterm import BY_SIGTERM
+from arroyo_nb.magics import ArroyoMagics
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.runs import Runs
 
@@ -69,18 +71,10 @@ def test_a_script_says_which_signal_ended_it(
 
 
 def test_the_shell_says_why_its_session_is_closed() -> None:
-    from arroyo_nb.magics import ArroyoMagics
-
-    said: list[tuple[str, ...]] = []
-    session = SimpleNamespace(close=lambda *reason: said.append(reason))
-    shell = SimpleNamespace(configurables=[])
-    magics: Any = SimpleNamespace(
-        _udfs=SimpleNamespace(close=lambda: None),
-        _stage=None,
-        _shell=shell,
-        _kafka=None,
-        session=session,
-    )
-    ArroyoMagics.close(magics, BY_SIGTERM)
-    ArroyoMagics.close(magics)
-    assert said == [(BY_SIGTERM,), ()]
+    said: list[str] = []
+    with new_shell() as shell:
+        session: Any = SimpleNamespace(close=said.append, functions=())
+        magics = ArroyoMagics(shell, session)
+        magics.close(BY_SIGTERM)
+        magics.close()
+    assert said == [BY_SIGTERM, "the extension was unloaded"]
