@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.secrets_in_text import hide_secrets
 
 if TYPE_CHECKING:
     from arroyo_nb.editor.answers import Diagnostic, EditorContext, Hover
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from arroyo_nb.session import Session
 
 FINE = "no problem was found"
+MOST_CHARS = 60
+"""Of a cell that is named by its text."""
 
 
 def check(
@@ -96,6 +99,7 @@ def _typed(text: str) -> str | None:
 
 def _report(cell: CellText, context: EditorContext) -> Iterator[str]:
     from arroyo_nb.editor.diagnostics import diagnose
+    from arroyo_nb.editor.explanations import shortened
     from arroyo_nb.editor.result_schema import result_schema
     from arroyo_nb.plan.description import COLUMNS, column_rows
     from arroyo_nb.plan.show_statements import StatementAnswer
@@ -104,7 +108,7 @@ def _report(cell: CellText, context: EditorContext) -> Iterator[str]:
     for problem in problems:
         yield from _lines(problem, cell)
     if not problems:
-        yield FINE
+        yield f"{FINE}: {shortened(hide_secrets(cell.text), MOST_CHARS)}"
     columns = result_schema(cell, context)
     if columns:
         yield f"\nresult\n{StatementAnswer(COLUMNS, column_rows(columns))}"

@@ -79,6 +79,10 @@ BEGUN = re.compile(
     r"(?:\A|;)\s*(?P<typed>[A-Z]+|CREATE\s+(?:T[ABLE]*\s*)?)\Z",
     re.IGNORECASE,
 )
+WINDOW_ARGUMENT = re.compile(
+    rf"\b(?:{'|'.join(WINDOWS)})\s*\(\s*(?:[^(),;]*,\s*)?\w*\Z", re.IGNORECASE
+)
+WIDTHS = ("10 seconds", "1 minute", "5 minutes", "1 hour", "1 day")
 WORD = re.compile(r"\"?(?<!\w)\w*\Z")
 SHELL_WORD = re.compile(r"(?<!\S)\S*\Z")
 
@@ -278,8 +282,14 @@ def _functions() -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def _widths(_: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]:
+    interval = _like(place.word, "INTERVAL", "keyword")
+    yield from ((f"{interval} '{width}'", "width of a window") for width in WIDTHS)
+
+
 RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, CursorPlace], Found]], ...] = (
     (AFTER_TABLE, _tables_only),
+    (WINDOW_ARGUMENT, _widths),
     (QUALIFIED, _columns_of_owner),
 )
 

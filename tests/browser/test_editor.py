@@ -82,6 +82,7 @@ def test_type_mistype_look_fix_run(lab: Lab, tab: Tab) -> None:
     assert text(tab) == "%%arroyo\nSELECT id, prise FROM orders"
     assert underlined(tab) == [["prise", "error"]]
     tab.page.keyboard.press("F8")
+    tab.page.wait_for_selector(".arroyo-tooltip .arroyo-message:has-text('prise')")
     tab.page.keyboard.press("Control+.")
     underlined(tab, 0)
     run_cell(tab)
@@ -275,16 +276,34 @@ def test_the_call_around_the_cursor_is_explained(lab: Lab, tab: Tab) -> None:
     assert tab.errors == []
 
 
+def test_behind_a_blank_and_a_bracket_only_what_fits_is_offered(
+    lab: Lab, tab: Tab
+) -> None:
+    show(lab, tab, "offered.ipynb", [LOAD, TABLE, "%%arroyo\n"], run=2)
+    for typed, fits in (("SELECT id  FROM ", "orders"), ("AND t (id INT) WITH (", "")):
+        edit(tab, 2, typed)
+        tab.command("completer:invoke-notebook")
+        offered = tab.page.locator(".jp-Completer .jp-Completer-match")
+        offered.first.wait_for()
+        texts = offered.all_text_contents()
+        assert [fits or "connector"] == texts
+        tab.page.keyboard.press("Escape")
+    assert tab.errors == []
+
+
 def test_a_cell_is_formatted_in_one_step(lab: Lab, tab: Tab) -> None:
     before = "%%arroyo\nselect price ,id from orders -- all of them"
     show(lab, tab, "format.ipynb", [LOAD, TABLE, before, "%%arroyo\nSELECT ("], run=2)
     edit(tab, 2)
+    # As one does who has chosen it from a menu.
+    tab.page.keyboard.press("Escape")
     tab.command("arroyo-nb:format")
     tab.page.wait_for_function(
         "() => window.jupyterapp.shell.currentWidget.content.activeCell.model"
         ".sharedModel.getSource().includes('SELECT')"
     )
     after = text(tab)
+    assert cell(tab, 2).evaluate("(one) => one === document.activeElement")
     assert "-- all of them" in after
     tab.page.keyboard.press("Control+z")
     assert text(tab) == before

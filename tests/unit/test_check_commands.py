@@ -9,6 +9,7 @@ import pytest
 from IPython.utils.capture import capture_output
 from shells import new_shell
 
+from arroyo_nb.editor.explanations import shortened
 from arroyo_nb.extension import load, unload
 from arroyo_nb.session import Session
 
@@ -59,8 +60,10 @@ def test_the_problems_of_the_last_cell_are_told_with_fixes(shell: Any) -> None:
 
 def test_a_good_cell_has_the_columns_of_its_result(shell: Any) -> None:
     run(shell, f"%%arroyo --no-run\n{TABLE}SELECT id, at AS seen FROM f")
+    cell = f"%%arroyo --no-run {TABLE}SELECT id, at AS seen FROM f"
+    found = f"no problem was found: {shortened(cell, 60)}"
     assert run(shell, "%arroyo check").split("\n") == [
-        "no problem was found",
+        found,
         "",
         "result",
         "column  type       null      role",

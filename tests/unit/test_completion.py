@@ -55,6 +55,8 @@ CREATE = "%%arroyo\nCREATE TABLE t (a TEXT) WITH (\n  "
         ("%%arroyo\nsel|", {"select"}, {"SELECT"}),
         ("%%arroyo\nSEL|", {"SELECT"}, {"select"}),
         ("%%arroyo\nSELECT tum|", {"tumble"}, set()),
+        ("%%arroyo\nSELECT tumble(|", {"INTERVAL '1 hour'"}, {"carrier"}),
+        ("%%arroyo\nSELECT hop(interval '1 minute', i|", {"interval '1 hour'"}, set()),
         ("%%arroyo\nSELECT TUM|", {"TUMBLE"}, set()),
         ("%%arroyo\nSELECT * FROM |", {"flights", "airports"}, {"carrier", "WHERE"}),
         ("%%arroyo\nWITH late AS (SELECT 1) SELECT 1 FROM l|", {"late"}, {"LIKE"}),

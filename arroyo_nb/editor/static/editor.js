@@ -170,6 +170,7 @@ export const editor = async ({ use, client }) => {
   const format = async (of) => {
     const before = of.state.doc;
     const answer = await client.ask(kernelOf(of), 'format', before.toString());
+    of.focus();
     if (answer?.error) apputils.Notification.error(answer.error, { autoClose: 8000 });
     if (typeof answer?.text !== 'string' || of.state.doc !== before || of.state.readOnly) return;
     const change = difference(before.toString(), answer.text);

@@ -25,9 +25,10 @@ export const element = (tag, name, text = null, children = []) => {
 
 /** @param {{view: any, state: any}} modules of CodeMirror */
 export const problems = ({ view: codemirror, state: { StateEffect, StateField } }) => {
-  const { Decoration, EditorView, hoverTooltip, showPanel, keymap } = codemirror;
+  const { Decoration, EditorView, hoverTooltip, showPanel, showTooltip, keymap } = codemirror;
   const setMarks = StateEffect.define();
   const setListed = StateEffect.define();
+  const setTold = StateEffect.define();
 
   /**
    * The marks where they are now, and the changes since the kernel saw the text.
@@ -175,16 +176,37 @@ export const problems = ({ view: codemirror, state: { StateEffect, StateField } 
   const toggle = (view) => {
     const is = view.state.field(listed);
     view.dispatch({ effects: setListed.of(!is) });
-    if (is) view.focus();
+    // Behind the menu or the palette that was chosen from, which gives the focus back.
+    setTimeout(() => view.focus());
   };
 
-  /** @param {any} view @param {number} at @param {string} [say] */
-  const select = (view, at, say = '') => {
-    view.dispatch({
-      selection: { anchor: at },
-      scrollIntoView: true,
-      effects: say ? [EditorView.announce.of(say)] : []
-    });
+  /** The problem that was gone to by a key, explained until the cursor or the text moves. */
+  const told = StateField.define({
+    create: () => null,
+    /** @param {any} value @param {any} transaction */
+    update(value, transaction) {
+      for (const effect of transaction.effects) if (effect.is(setTold)) return effect.value;
+      return transaction.docChanged || transaction.selection ? null : value;
+    },
+    provide: (/** @type {any} */ field) => showTooltip.from(field)
+  });
+  /** @param {any} view */
+  const hideTold = (view) => {
+    if (!view.state.field(told)) return false;
+    view.dispatch({ effects: setTold.of(null) });
+    return true;
+  };
+  const left = EditorView.domEventHandlers({
+    /** @param {FocusEvent} event @param {any} view */
+    blur(event, view) {
+      const to = event.relatedTarget;
+      if (!(to instanceof Element && to.closest('.arroyo-tooltip'))) hideTold(view);
+    }
+  });
+
+  /** @param {any} view @param {number} at @param {any[]} [effects] */
+  const select = (view, at, effects = []) => {
+    view.dispatch({ selection: { anchor: at }, scrollIntoView: true, effects });
     view.focus();
   };
 
@@ -196,7 +218,11 @@ export const problems = ({ view: codemirror, state: { StateEffect, StateField } 
     const next = (ahead.length ? ahead : found).at(step > 0 ? 0 : -1);
     if (!next) return;
     const { severity, message, hint } = next.mark;
-    select(view, next.from, [severity, message, hint].filter(Boolean).join(': '));
+    const create = () => ({ dom: element('div', 'arroyo-tooltip', null, [explain(view, next.mark)]) });
+    select(view, next.from, [
+      setTold.of({ pos: next.from, above: true, create }),
+      EditorView.announce.of([severity, message, hint].filter(Boolean).join(': '))
+    ]);
   };
 
   /** Applies the only fix of the problem at the cursor, or shows several. @param {any} view */
@@ -224,6 +250,9 @@ export const problems = ({ view: codemirror, state: { StateEffect, StateField } 
     view.dispatch({ effects });
   };
 
-  const keys = keymap.of([{ key: 'Escape', run: (/** @type {any} */ view) => view.state.field(listed) && (toggle(view), true) }]);
-  return { extension: [shown, listed, underPointer, keys], show, toggle, move, fixHere };
+  const keys = keymap.of([
+    { key: 'Escape', run: hideTold },
+    { key: 'Escape', run: (/** @type {any} */ view) => view.state.field(listed) && (toggle(view), true) }
+  ]);
+  return { extension: [shown, listed, told, left, underPointer, keys], show, toggle, move, fixHere };
 };

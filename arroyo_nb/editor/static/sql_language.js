@@ -116,7 +116,7 @@ const inSql = (stream, state) => {
   if (!found) {
     if (stream.match(/[-+*\/%<>=!|&^~:]+/)) return 'operator';
     stream.next();
-    return null;
+    return 'gap';
   }
   const word = found[0].toUpperCase();
   // A column of that name, as in t.date.
@@ -132,7 +132,7 @@ const inSql = (stream, state) => {
 /**
  * @param {{language: any, highlight: any}} modules CodeMirror's language, Lezer's highlight
  */
-export const sqlLanguage = ({ language, highlight: { tags } }) =>
+export const sqlLanguage = ({ language, highlight: { tags, Tag } }) =>
   language.StreamLanguage.define({
     name: 'arroyo-sql',
     /** @returns {State} */
@@ -155,7 +155,10 @@ export const sqlLanguage = ({ language, highlight: { tags } }) =>
           return 'keyword';
         }
       }
-      if (stream.eatSpace()) return null;
+      // A blank and a bracket are tokens of their own, or JupyterLab's completer would offer
+      // all words of the cell behind them; of blanks the last, so that none begins another.
+      if (stream.match(/\s+(?=\s)/)) return null;
+      if (stream.match(/\s/)) return 'gap';
       if (state.isHead && stream.match(HEAD_WORDS)) return 'keyword';
       if (state.isHead && stream.match(FLAG)) return 'flag';
       const isRows = state.content === 'rows' || ['GIVEN', 'EXPECT'].includes(state.section);
@@ -174,7 +177,8 @@ export const sqlLanguage = ({ language, highlight: { tags } }) =>
       string: tags.string,
       number: tags.number,
       comment: tags.comment,
-      operator: tags.operator
+      operator: tags.operator,
+      gap: Tag.define()
     },
     languageData: { commentTokens: { line: '--', block: { open: '/*', close: '*/' } } }
   });
