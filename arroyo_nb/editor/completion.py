@@ -76,7 +76,7 @@ DECLARED = re.compile(
     r"(?<!DROP )\b(?:TABLE|VIEW)\s+(\w+)|(?:\bWITH|,)\s+(\w+)\s+AS\s*\(", re.IGNORECASE
 )
 BEGUN = re.compile(
-    r"(?:\A|;)\s*(?P<typed>[A-Z]+|CREATE\s+(?:T[ABLE]*\s*)?)\Z",
+    r"(?:\A|;)\s*(?P<typed>[A-Z]+|CREATE\s+(?:T[ABLE]*\s*|TABLE\s+\w+)?)\Z",
     re.IGNORECASE,
 )
 WINDOW_ARGUMENT = re.compile(
@@ -199,13 +199,14 @@ def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:
 
 def _begun(place: CursorPlace, typed: str) -> SimpleMatcherResult:
     """At the begin of a statement: the words that begin one, and whole CREATE TABLEs,
-    of which what is typed is left out."""
-    is_named = len(typed.split()) > 1 and not place.word
+    of which what is typed is left out; those of a name that is being typed."""
+    plain = " ".join(typed.upper().split()) + " " * typed[-1:].isspace()
+    behind = len(plain) - len(place.word)
+    is_named = behind > len("CREATE ")
     words = STATEMENTS if typed.isalpha() else () if is_named else AFTER_CREATE
     found = [(_like(place.word, word, "keyword"), "keyword") for word in words]
-    plain = " ".join(typed.upper().split()) + " " * typed[-1:].isspace()
-    if HEAD.startswith(plain):
-        behind = len(plain) - len(place.word)
+    if HEAD.startswith(plain) or plain.startswith(HEAD):
+        # The name of a table begins with that of its connector.
         found += [(s.text[behind:], f"snippet {s.label}") for s in table_snippets()]
     return _result(place.word, found)
 

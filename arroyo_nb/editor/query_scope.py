@@ -43,12 +43,15 @@ class ScopeRelation:
         The plan of that query; None: it has none yet.
     title
         What it is, such as ``the query late``.
+    is_query
+        Whether it is a query of WITH, or in brackets; else it is named as a table.
     """
 
     name: str
     table: Relation | None
     plan: Node | None
     title: str
+    is_query: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -221,13 +224,14 @@ class QueryScope:
             close = closing(self._code, place)
             alias = self._alias(close + 1)
             plan = self._plan(place + 1, close, self.ctes)
-            return ScopeRelation(alias, None, plan, "the query in brackets")
+            return ScopeRelation(alias, None, plan, "the query in brackets", True)
         if not token.name:
             return None
         name = token.name.lower()
         alias = self._alias(place + 1) or name
         if name in self.cte_names:
-            return ScopeRelation(alias, None, self.ctes.get(name), f"the query {name}")
+            plan = self.ctes.get(name)
+            return ScopeRelation(alias, None, plan, f"the query {name}", True)
         table = self._tables.get(name, self._number)
         return ScopeRelation(alias, table, getattr(table, "plan", None), name)
 

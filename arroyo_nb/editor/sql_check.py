@@ -17,13 +17,14 @@ from typing import Any
 
 from arroyo_nb.catalog import Catalog, MemoryTable, Relation
 from arroyo_nb.editor.background_reads import reads_version
-from arroyo_nb.editor.problems import CellProblem, visible
+from arroyo_nb.editor.problems import CellProblem, problems_of, visible
 from arroyo_nb.editor.script_check import CheckedScript, check_script
 from arroyo_nb.editor.statements import statements
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem
 from arroyo_nb.notebook_variables import BoundScript, bound_script
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.build import declared_twice
+from arroyo_nb.plan.script_files import ScriptFiles, SinkFiles
 from arroyo_nb.source import Span
 
 WHOLE = 8
@@ -126,6 +127,8 @@ class _Kept:
         What was found; places count from the statement's begin.
     declares, drops
         What is different in the catalog after it.
+    files
+        Those that it reads and writes.
     """
 
     reads: Mapping[str, Relation]
@@ -133,6 +136,7 @@ class _Kept:
     checked: CheckedScript
     declares: Mapping[str, Relation]
     drops: tuple[str, ...]
+    files: tuple[SinkFiles, ...]
 
 
 _KEPT: OrderedDict[tuple[object, ...], _Kept] = OrderedDict()
@@ -148,44 +152,87 @@ _INSERTED = re.compile(r"INSERT\s+INTO\s+\"?(?P<name>\w+)", re.IGNORECASE)
 def _check_each(
     text: str, places: Sequence[Span], catalog: Catalog, *, strict: bool
 ) -> CheckedScript:
-    tables = dict(catalog.tables)
-    functions = _versions(catalog)
-    declared: set[str] = set()
-    broken: set[str] = set()
-    unfilled: set[str] = set()
-    problems: list[CellProblem] = []
-    plan: Plan | None = None
+    checks = _StatementChecks(catalog, strict=strict)
     for place in places:
-        statement = text[place.start : place.end]
-        kept = _checked(statement, tables, catalog, functions, strict=strict)
+        checks.add(text[place.start : place.end], place.start)
+    return CheckedScript(tuple(checks.problems), checks.plan)
+
+
+class _StatementChecks:
+    """The statements of a script so far, each checked against the tables before it.
+
+    Parameters
+    ----------
+    catalog
+        What is there before the script.
+    strict
+        Whether what differs from Arroyo is refused.
+    """
+
+    def __init__(self, catalog: Catalog, *, strict: bool) -> None:
+        self._catalog = catalog
+        self._strict = strict
+        self._functions = _versions(catalog)
+        self._tables = dict(catalog.tables)
+        self._files = ScriptFiles()
+        self._declared: set[str] = set()
+        self._broken: set[str] = set()
+        self._unfilled: set[str] = set()
+        self.problems: list[CellProblem] = []
+        self.plan: Plan | None = None
+        """That of the last statement; None: it has an error."""
+
+    def add(self, statement: str, start: int) -> None:
+        """Check the next statement, which begins at a place of the script."""
+        kept = _checked(
+            *(statement, self._tables, self._catalog, self._functions),
+            strict=self._strict,
+        )
         found = [
-            problem.moved(place.start)
+            problem
             for problem in kept.checked.problems
             # What is wrong with a table is told where it is declared.
-            if not _is_at(problem, statement, broken, CatalogProblem)
-            and not _is_at(problem, statement, unfilled, PlanProblem)
+            if not _is_at(problem, statement, self._broken, CatalogProblem)
+            and not _is_at(problem, statement, self._unfilled, PlanProblem)
         ]
-        if kept.checked.plan is None and (filled := _INSERTED.match(statement)):
-            target = tables.get(filled["name"].lower())
+        is_broken = kept.checked.plan is None
+        if is_broken and (filled := _INSERTED.match(statement)):
+            target = self._tables.get(filled["name"].lower())
             if isinstance(target, MemoryTable) and target.plan is None:
                 # What reads it is not told that nothing was inserted.
-                unfilled.add(target.name.lower())
+                self._unfilled.add(target.name.lower())
         if (name := _created(statement)) is not None:
-            if name in declared:
-                problems.append(_declared_twice(statement).moved(place.start))
-                continue
-            declared.add(name)
-            if kept.checked.plan is None:
-                # What reads it is not told that there is no such table.
-                broken.add(name)
-                tables.pop(name, None)
+            if name in self._declared:
+                self.problems.append(_declared_twice(statement).moved(start))
+                return
+            self._declare(name, is_broken=is_broken)
+        found += self._file_problems(kept, statement)
+        self._take(kept)
+        self.problems += (problem.moved(start) for problem in found)
+        self.plan = kept.checked.plan
+
+    def _declare(self, name: str, *, is_broken: bool) -> None:
+        self._declared.add(name)
+        if is_broken:
+            # What reads it is not told that there is no such table.
+            self._broken.add(name)
+            self._tables.pop(name, None)
+
+    def _take(self, kept: _Kept) -> None:
+        """What the statement declares, and what it drops."""
         for dropped in kept.drops:
-            tables.pop(dropped, None)
-            declared.discard(dropped)
-        tables.update(kept.declares)
-        problems += found
-        plan = kept.checked.plan
-    return CheckedScript(tuple(problems), plan)
+            self._tables.pop(dropped, None)
+            self._declared.discard(dropped)
+        self._tables.update(kept.declares)
+
+    def _file_problems(self, kept: _Kept, statement: str) -> Iterator[CellProblem]:
+        """What is wrong with its files and those of the statements before."""
+        for files in kept.files:
+            try:
+                self._files.add(files)
+                self._files.add_writer(files.sink)
+            except PlanProblem as problem:
+                yield from problems_of(problem, statement)
 
 
 def _checked(
@@ -212,11 +259,18 @@ def _checked(
         checked,
         {n: table for n, table in after.items() if tables.get(n) is not table},
         tuple(name for name in tables if name not in after),
+        _files_of(checked.plan),
     )
     _KEPT[key] = kept
     while len(_KEPT) > MOST_KEPT:
         _KEPT.popitem(last=False)
     return kept
+
+
+def _files_of(plan: Plan | None) -> tuple[SinkFiles, ...]:
+    built = () if plan is None else plan.stages[0].sinks
+    found = map(SinkFiles.of, built)
+    return tuple(files for files in found if files.reads or files.writes)
 
 
 def _read(

@@ -289,18 +289,31 @@ class _Rewriting:
             at = words[window.last - 1].end
             yield Edit(at, at, f" GROUP BY {self._name}")
             return
-        keys = [self._name]
-        for key in split_items(words, clauses.groups):
-            written = self._written(key)
-            is_field = words[key[0]].upper in _FIELDS
-            if not is_field and self._window_of(key) is None and written not in keys:
-                keys.append(written)
         first, last = clauses.groups
         if first == last:  # GROUP BY is being typed
             end = words[first - 1].end
             yield Edit(end, end, f" {self._name}")
             return
-        yield Edit(words[first].start, words[last - 1].end, ", ".join(keys))
+        yield Edit(words[first].start, words[last - 1].end, self._keys(clauses.groups))
+
+    def _keys(self, groups: tuple[int, int]) -> str:
+        """The keys of GROUP BY: the window, and what is none of its fields."""
+        words = self._words
+        keys, kept = {self._name}, [self._name]
+        at, comments = words[groups[0]].start, ""
+        for key in split_items(words, groups):
+            written, first = self._written(key), words[key[0]]
+            is_window = first.upper in _FIELDS or self._window_of(key) is not None
+            is_kept = not is_window and written not in keys
+            key_end = words[key[1] - 1].end
+            # What is written again has its own comments in it.
+            comments += self._comments(at, first.start if is_kept else key_end)
+            at = key_end
+            if is_kept:
+                keys.add(written)
+                kept.append(comments + written)
+                comments = ""
+        return ", ".join(kept) + f" {comments}".rstrip(" ")
 
     def _sources(self) -> Iterator[Edit]:
         """FROM, without the window that stood there."""

@@ -6,7 +6,6 @@ table that failed to be created raises no further errors where it is used.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -27,7 +26,6 @@ from arroyo_nb.catalog import (
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.formats import usual_format
-from arroyo_nb.outside_reads import may_wait
 from arroyo_nb.plan import UPDATING_TTL
 from arroyo_nb.plan import show_statements as answers
 from arroyo_nb.plan.expressions.scope import ErrorCollector, SuppressedError
@@ -39,22 +37,20 @@ from arroyo_nb.plan.expressions.typing import (
     typed,
 )
 from arroyo_nb.plan.nodes import (
-    Lookup,
     Named,
     Node,
     NotInserted,
     Project,
-    Scan,
     Sink,
 )
 from arroyo_nb.plan.queries.ordering import OrderByClause, sort_keys, split_ordering
 from arroyo_nb.plan.queries.select import Relations, plan_query, selected
 from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.plan.script_files import ScriptFiles, SinkFiles
 from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.plan.tables.create_table import check_inferred, create_table
 from arroyo_nb.plan.tables.memory_tables import without_effect
 from arroyo_nb.plan.tables.options import read_interval
-from arroyo_nb.plan.tree import walk
 from arroyo_nb.registry import did_you_mean, nearest
 from arroyo_nb.schema import NULL, WINDOW_STRUCT, Field, Schema
 from arroyo_nb.source import Span
@@ -72,7 +68,6 @@ from arroyo_nb.sql.statements import (
     ShowTables,
     Statement,
 )
-from arroyo_nb.with_options import substituted
 
 PREVIEW = "preview"
 """What the sink of a bare SELECT is called."""
@@ -122,8 +117,7 @@ class Script:
     read_before: list[Relation] = field(default_factory=list)
     asked: list[StatementAnswer | list[Sink]] = field(default_factory=list)
     problems: ErrorCollector = field(default_factory=ErrorCollector)
-    _files_read: set[str] = field(default_factory=set)
-    _files_written: set[str] = field(default_factory=set)
+    _files: ScriptFiles = field(default_factory=ScriptFiles)
     _declared: set[str] = field(default_factory=set)
     _own: dict[str, Relation] = field(default_factory=dict)
     _not_inserted: list[NotInserted] = field(default_factory=list)
@@ -156,22 +150,7 @@ class Script:
                 assert_never(statement)
 
     def _keep(self, sink: Sink) -> None:
-        """Take a sink, unless the script reads, or looks up, a file that it writes:
-        what is still to be read would be gone."""
-        tables = [n.table for n in walk(sink) if isinstance(n, Scan | Lookup)]
-        self._files_read.update(map(file_of, tables))
-        if sink.table is not None:
-            self._files_written.add(file_of(sink.table))
-        clash = (self._files_read & self._files_written) - {""}
-        if clash:
-            # Told once: the next statement with the file is not wrong again.
-            self._files_written -= clash
-            table = next(t for t in (*tables, sink.table) if file_of(t) in clash)
-            raise PlanProblem(
-                f"the script both reads and writes '{_path(table)}'",
-                span=sink.span,
-                hint="write to another file: writing begins by emptying it",
-            )
+        self._files.add(SinkFiles.of(sink))
         self.sinks.append(sink)
 
     def _relations(self) -> Relations:
@@ -476,20 +455,6 @@ def _reads(view: Relation, table: Relation) -> bool:
     definition = view.definition if is_query else None
     read = definition.reads if definition is not None else ()
     return any(one is table or _reads(one, table) for one in read)
-
-
-def file_of(table: ConnectorTable | LookupTable | None) -> str:
-    """The file behind a table, whatever links lead there; no name: there is none."""
-    path = _path(table)
-    if not path:
-        return ""
-    # Links are on a disk, which may be one of a network.
-    real = os.path.realpath if may_wait() else os.path.abspath
-    return real(substituted(path))
-
-
-def _path(table: ConnectorTable | LookupTable | None) -> str:
-    return "" if table is None else str(table.spec.options.get("path", ""))
 
 
 def declared_twice(name: str, span: Span | None) -> CatalogProblem:

@@ -19,12 +19,13 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
 from arroyo_nb.functions.user_defined import user_defined
 from arroyo_nb.plan import Plan, PlanStage
-from arroyo_nb.plan.build import Script, file_of
+from arroyo_nb.plan.build import Script
 from arroyo_nb.plan.expressions.clock import at_one_time
 from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.nodes import Node, Sink, Union, is_updating
 from arroyo_nb.plan.rewrites import PASSES
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.plan.script_files import ScriptFiles, file_of
 from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.plan.tree import NodeMap, size
 from arroyo_nb.plan.verify import SoundParts, verify
@@ -195,24 +196,17 @@ def _merged(sinks: Sequence[Sink]) -> list[Sink]:
 
 
 def _check_files(sinks: Sequence[Sink]) -> None:
-    """Refuse a file that two tables write.
+    """Refuse each file that two tables write.
 
     Raises
     ------
     PlanProblem
         With the names of both tables.
     """
-    written: dict[str, str] = {}
+    files, problems = ScriptFiles(), ErrorCollector()
     for sink in sinks:
-        path = file_of(sink.table)
-        if path in written:
-            raise PlanProblem(
-                f"the tables '{written[path]}' and '{sink.name}' write one file",
-                span=sink.span,
-                hint="write both INSERTs into one table, or give each its own path",
-            )
-        if path:
-            written[path] = sink.name
+        problems.attempt(partial(files.add_writer, sink))
+    problems.raise_all()
 
 
 def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[PlanStage, ...]:

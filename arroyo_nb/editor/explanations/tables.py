@@ -33,7 +33,7 @@ def explain_owner(word: PointedWord) -> Explanation | None:
     name = word.token.name
     for relation in word.scope.relations if name else ():
         if relation.name == name:
-            return _of_scope(relation)
+            return _of_scope(relation, word)
     return _named(word, name.lower()) if name else None
 
 
@@ -57,7 +57,7 @@ def _named(word: PointedWord, name: str) -> Explanation | None:
     return None if table is None else table_explanation(table)
 
 
-def _of_scope(relation: ScopeRelation) -> Explanation:
+def _of_scope(relation: ScopeRelation, word: PointedWord) -> Explanation | None:
     if relation.table is not None:
         made = table_explanation(relation.table)
         return Explanation(
@@ -66,7 +66,13 @@ def _of_scope(relation: ScopeRelation) -> Explanation:
             else f"{relation.name}: {made.title}",
             made.lines,
         )
-    return query_explanation(f"{relation.name}: {relation.title}", relation.plan)
+    # That there is no such table is said by its problem.
+    declared = word.tables.declared.get(relation.title, ())
+    if not relation.is_query and not any(place < word.number for place in declared):
+        return None
+    is_own = relation.name == relation.title
+    title = relation.title if is_own else f"{relation.name}: {relation.title}"
+    return query_explanation(title, relation.plan)
 
 
 def query_explanation(title: str, plan: Node | None) -> Explanation:

@@ -226,6 +226,20 @@ def test_the_meaning_of_a_function_with_over_is_its_own() -> None:
     assert "OVER" not in alone.title
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT * FROM no|body", "SELECT n|.id FROM nobody AS n"],
+)
+def test_nothing_is_said_of_a_table_that_does_not_exist(text: str) -> None:
+    assert hover(*pointed(f"%%arroyo\n{text}"), context()) is None
+
+
+def test_a_table_whose_declaration_is_wrong_is_not_finished() -> None:
+    found = sql("CREATE VIEW v AS SELECT x FROM nobody; SELECT * FROM v|")
+    assert found.title == "v"
+    assert found.lines == ("Its columns are not known: it is not finished.",)
+
+
 def test_a_function_of_the_user_has_its_signature() -> None:
     found = hover(*pointed("%%arroyo\nSELECT ta|x(fare) FROM trips"), udf_context())
     assert found is not None

@@ -78,6 +78,11 @@ def test_a_shell_without_a_kernel_stays_as_it_is() -> None:
         ("%%arroyo --wa|it\nSELECT 1", "--wait"),
         ("%%arroyo_test x\nGIVEN tri|ps\n", "trips: single_file source"),
         ("%%arroyo\nSELECT count|", "count(a value or *)"),
+        (
+            "%%arroyo_test x\nGIVEN hits\nat,user\n10:00:00,ann\n\nWHEN\n"
+            "SELECT us|er FROM hits",
+            "user TEXT",
+        ),
     ],
 )
 def test_what_is_inspected(text: str, begins: str) -> None:

@@ -96,6 +96,39 @@ def test_short_and_long_scripts_are_told_the_same(
     assert len(whole) == 2
 
 
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        (
+            ["INSERT INTO out SELECT id FROM s2", "SELECT id FROM written"],
+            ["the script both reads and writes '/data/out'"],
+        ),
+        (
+            ["INSERT INTO out SELECT id FROM s2", "INSERT INTO too SELECT id FROM s2"],
+            ["the tables 'out' and 'too' write one file"],
+        ),
+        (["INSERT INTO out SELECT id FROM s2", "INSERT INTO out SELECT 1 FROM s2"], []),
+    ],
+)
+def test_the_files_of_all_statements_are_compared(
+    added: list[str], told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = "connector = 'single_file', path = '/data/out', format = 'json'"
+    parts = [
+        *statements()[:9],
+        f"CREATE TABLE written (id BIGINT) WITH ({options}, type = 'source')",
+        f"CREATE TABLE out (id BIGINT) WITH ({options}, type = 'sink')",
+        f"CREATE TABLE too (id BIGINT) WITH ({options}, type = 'sink')",
+    ]
+    assert problems([*parts, added[0]]) == []
+    for _ in range(2):  # the second time from what is kept
+        one_by_one = problems(parts + added)
+        assert [message for _, message in one_by_one] == told
+        assert all(place == added[1] for place, _ in one_by_one)
+    monkeypatch.setattr(sql_check, "WHOLE", 100)
+    assert problems(parts + added) == one_by_one
+
+
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql_check, "MOST_KEPT", 50)
     assert problems(statements()) == []

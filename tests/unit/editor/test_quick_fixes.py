@@ -166,6 +166,11 @@ def test_a_table_of_the_cell_gets_a_watermark() -> None:
          "INTERVAL '1' HOUR)) GROUP BY window_start, window_end, name",
          "SELECT tumble(INTERVAL '1 hour') AS window, -- from when\n/* to */ name, "
          "-- whose\ncount(*) /* all */ AS n FROM trips GROUP BY window, name"),
+        ("SELECT window_start, name, count(*) AS n FROM TABLE(TUMBLE(TABLE trips, "
+         "DESCRIPTOR(at), INTERVAL '1' HOUR)) GROUP BY window_start, -- when\n"
+         "  window_end, /* whose */ name, /* last */ window_start",
+         "SELECT tumble(INTERVAL '1 hour') AS window, name, count(*) AS n FROM trips "
+         "GROUP BY window, -- when\n/* whose */ name /* last */"),
         # ksqlDB
         ("SELECT name, count(*) AS n FROM trips WINDOW TUMBLING (SIZE 30 SECONDS, "
          "GRACE PERIOD 10 SECONDS) GROUP BY name EMIT CHANGES",

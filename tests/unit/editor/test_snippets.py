@@ -60,6 +60,21 @@ def test_the_rest_of_a_statement_is_offered(typed: str) -> None:
         plan_script(before[: len(before) - len(word)] + rest, Catalog())
 
 
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("CREATE TABLE kaf", ["kafka_source", "kafka_sink"]),
+        ("SELECT 1 FROM t; create table Kafka_so", ["kafka_source"]),
+        ("CREATE TABLE mine", []),
+    ],
+)
+def test_those_of_a_connector_are_offered_by_name(typed: str, names: list[str]) -> None:
+    found = offered(f"%%arroyo\n{typed}|")
+    assert [text.split(" ")[0] for text in found] == names
+    for rest in found:
+        plan_script(f"CREATE TABLE {rest}", Catalog())
+
+
 def test_none_is_offered_elsewhere() -> None:
     for text in ("SELECT cre|", "CREATE VIEW |", "CREATE TABLE t |", "SELECT * FROM |"):
         assert not any(
