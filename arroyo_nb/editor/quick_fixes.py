@@ -115,10 +115,14 @@ class _Fixes:
     def _renamed(self, written: str, name: str) -> Fix | None:
         text = self.cell.text
         start, end = self.problem.span.start, self.problem.span.end
-        pattern = re.compile(
-            rf"(?<![\w.]){re.escape(written)}(?!\w)", re.IGNORECASE | re.ASCII
+        # An option may have dots in its name; a column may stand behind its table's.
+        places = (
+            re.compile(
+                rf"(?<![{before}]){re.escape(written)}(?!\w)", re.IGNORECASE | re.ASCII
+            ).search(text, start, end)
+            for before in (r"\w.", r"\w")
         )
-        found = pattern.search(text, start, end)
+        found = next(filter(None, places), None)
         if found is None:
             return None
         is_quoted = text[found.start() - 1 : found.start()] in ("'", '"')

@@ -106,7 +106,7 @@ class Run(BackgroundTask, RunResults):
         self._life = Lifecycle(max(lived_s, default=0.0))
         self._input = InputRate(self.outputs[0].observation, self.sources)
         self._execution = Execution(prepared, engine, place, self._life, self._input)
-        self._stepping = Stepping(self._playback.step)
+        self._stepping = Stepping(self._playback.step, self._ended_batches)
         self._execution.on_progress(self._stepping.go_on)
 
     def __enter__(self) -> Run:
@@ -239,6 +239,8 @@ class Run(BackgroundTask, RunResults):
     def step(self, batches: int = 1, *, until: str | datetime | None = None) -> Run:
         """Read one chunk of each tape, or one micro-batch of topics; then pause.
 
+        Returns at once, as the run goes on behind the notebook.
+
         At a speed a chunk is what is due in one tick. Else it is what the source gives
         at once: of a file 128 KiB at first, so all of a small one. The first one after
         a pause may be several that were merged before. A run that has ended stays as
@@ -261,6 +263,9 @@ class Run(BackgroundTask, RunResults):
         reached = condition([o.observation for o in self.outputs], batches, until)
         self._stepping.begin(reached)
         return self
+
+    def _ended_batches(self) -> int:
+        return sum(o.observation.next_batch for o in self.outputs)
 
     def moments(self, output: int = 0) -> Moments:
         """The recorded micro-batches of an output, each as a snapshot for views; the

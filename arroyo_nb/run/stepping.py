@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
@@ -92,28 +93,39 @@ class Stepping:
     ----------
     step
         Has the run read the next one.
+    batches
+        How many have ended, of all outputs.
     """
 
-    def __init__(self, step: Callable[[], None]) -> None:
+    def __init__(self, step: Callable[[], None], batches: Callable[[], int]) -> None:
         self._step = step
+        self._batches = batches
         self._is_reached: Reached | None = None
+        self._since = 0
+        # The user begins on a thread of his own, the engine's worker goes on.
+        self._lock = Lock()
 
     def begin(self, is_reached: Reached) -> None:
         """Step to where a condition holds; takes the place of an earlier one."""
-        self._is_reached = is_reached
+        with self._lock:
+            self._is_reached, self._since = is_reached, self._batches()
         self._step()
 
     def end(self) -> None:
         """Step no further."""
-        self._is_reached = None
+        with self._lock:
+            self._is_reached = None
 
     def go_on(self) -> None:
         """Read the next micro-batch where one has ended and the condition does not hold
         yet; on the engine's worker."""
-        is_reached = self._is_reached
-        if is_reached is None:
-            return
-        if is_reached():
-            self._is_reached = None
-        else:
-            self._step()
+        with self._lock:
+            # Of a batch that had ended before the step was asked for it is told later.
+            ended = self._batches()
+            if self._is_reached is None or ended <= self._since:
+                return
+            self._since = ended
+            if self._is_reached():
+                self._is_reached = None
+                return
+        self._step()

@@ -26,7 +26,7 @@ def shell(session):
         load(shell, session)
         yield shell
         # The engine is shared: the session's runs end with the test.
-        session.close = lambda: None
+        session.close = lambda reason: None
         unload(shell)
 
 

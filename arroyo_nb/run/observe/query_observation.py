@@ -295,7 +295,10 @@ class QueryObservation:
                 )
             )
         self.row_trace.add(
-            progress.batch_id, self._elapsed_s, late_watermark, progress.observed
+            progress.batch_id,
+            self._elapsed_s,
+            progress.watermark or EPOCH,
+            progress.observed,
         )
         # After the traces, which have the newest time at their own input: this one has
         # rows too that a predicate has filtered out before they came there.

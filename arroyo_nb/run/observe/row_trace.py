@@ -28,7 +28,8 @@ class TracedArrivals:
     elapsed_s
         Since the run started, when its progress was seen.
     late_watermark
-        The watermark at their arrival: that of the batch before, else the epoch.
+        The watermark at their arrival, else the epoch. That of the batch itself: where
+        no window is, nothing is dropped by the one of the batch before.
     sources
         How many rows of each table, and how many of these are in the sample.
     sample_us

@@ -57,6 +57,7 @@ def mended(text: str, title: str) -> str:
         ("SELECT usrId FROM trips", "change to 'userId'", 'SELECT "userId" FROM trips'),
         ("SELECT userId FROM trips", 'change to "userId"',
          'SELECT "userId" FROM trips'),
+        ("SELECT t.nme FROM trips t", "change to 'name'", "SELECT t.name FROM trips t"),
         ("SELECT id FROM tripps", "change to 'trips'", "SELECT id FROM trips"),
         ("SELECT uper(name) FROM trips", "change to 'upper'",
          "SELECT upper(name) FROM trips"),

@@ -12,7 +12,7 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.progress import TriggerProgress
 from arroyo_nb.run.observe.query_observation import QueryObservation
 from arroyo_nb.run.observe.trace import TracedBatch
-from arroyo_nb.run.stepping import condition
+from arroyo_nb.run.stepping import Stepping, condition
 from arroyo_nb.schema import EPOCH
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);"
@@ -56,3 +56,21 @@ def test_what_is_no_number_of_batches_is_refused(batches):
 def test_without_a_window_nothing_is_late(until):
     with pytest.raises(RunProblem, match="the query has no window"):
         condition(outputs_of(PLAIN), 1, until)
+
+
+def test_a_batch_that_ended_before_a_step_does_not_make_another():
+    steps, ended = [], [1]
+    stepping = Stepping(lambda: steps.append(ended[-1]), lambda: ended[-1])
+    stepping.begin(lambda: ended[-1] >= 3)
+    # The worker tells of the first batch only now.
+    stepping.go_on()
+    assert steps == [1]
+    ended.append(2)
+    stepping.go_on()
+    stepping.go_on()
+    assert steps == [1, 2]
+    ended.append(3)
+    stepping.go_on()
+    ended.append(4)
+    stepping.go_on()
+    assert steps == [1, 2]
