@@ -29,7 +29,15 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.batch_log import BatchLog, BatchTotals
 from arroyo_nb.run.observe.findings import Finding, Report
 from arroyo_nb.run.observe.moments import OutputTrace, TracedWindow
-from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
+from arroyo_nb.run.observe.snapshot import (
+    Arrival,
+    BatchArrivals,
+    Moment,
+    Snapshot,
+    SourceArrivals,
+    WindowBar,
+    WindowState,
+)
 from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.run.observe.trace_file import SavedRun, TracedOutput
 from arroyo_nb.run.observe.trace_writer import save
@@ -230,6 +238,22 @@ class HostileMoments:
 
     def snapshot(self, newest: Snapshot, batch_id: int, rows: int) -> Snapshot:
         return self._made[batch_id]
+
+    def arrivals(self, batch_id: int) -> BatchArrivals | None:
+        rows = (SourceArrivals(self._source(batch_id), 3, 3),)
+        return BatchArrivals(batch_id, 0.2, 3, (at(8), at(7), at(9)), at(8), rows)
+
+    def within(
+        self, newest: Snapshot, batch_id: int, taken: int, rows: int
+    ) -> Snapshot:
+        times, source = (at(8), at(7), at(9)), self._source(batch_id)
+        come = Arrival(taken, 3, 3, times[taken - 1], at(8), source, late=taken == 2)
+        moment = Moment(batch_id, 0, len(self._made) - 1, False, arrival=come)
+        return replace(self._made[batch_id], moment=moment)
+
+    def _source(self, batch_id: int) -> str:
+        # A payload, as every name in these snapshots.
+        return self._made[batch_id].name
 
 
 def hostile_runs() -> Iterator[HostileRun]:

@@ -7,7 +7,7 @@ before: a row that is taken back had the same row beside it when it came.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
@@ -56,8 +56,9 @@ class StaticTables:
                 CONNECTORS.get(node.table.connector).asker(spec)
             elif node.table not in self._tables:
                 self._nodes.append(node)
-        self._rows: list[pa.Table] = []
-        self._kept: list[bool] = []
+        # The rows of each, and whether the run has read them in an earlier process: set
+        # at once, as other threads ask meanwhile.
+        self._read: list[tuple[pa.Table, bool]] = []
         tables = dict.fromkeys(node.table.name for node in _lookups(sinks))
         self._names = tuple(tables)
 
@@ -79,29 +80,34 @@ class StaticTables:
             When a table cannot be read, or has two rows of one key.
         """
         paths = [folder / f"{number}.parquet" for number in range(len(self._nodes))]
-        self._kept = [path.exists() for path in paths]
-        self._rows = [
+        read_before = [path.exists() for path in paths]
+        rows = [
             _kept(path, node) for path, node in zip(paths, self._nodes, strict=True)
         ]
+        self._read = list(zip(rows, read_before, strict=True))
 
     def frame(self, spark: SparkSession, table: LookupTable) -> DataFrame:
         """The rows of one of them."""
-        rows = self._rows[self._tables.index(table)]
+        rows, _ = self._read[self._tables.index(table)]
         return static_frame(spark, rows, table.schema)
 
     def bad_rows(self, name: str) -> tuple[BadRow, ...]:
         """A sample of the records that were left out of a table."""
-        names = (table.name for table in self._tables)
-        return _bad_rows(dict(zip(names, self._rows, strict=False)).get(name))
+        rows, _ = self._read_by_name.get(name, (None, False))
+        return _bad_rows(rows)
 
     def sources(self) -> Iterator[SourceProgress]:
         """Each table that is looked up, with the records that were left out of it; what
         was asked for, the queries know."""
-        # Other threads ask too, before the tables are read.
-        names = (table.name for table in self._tables)
-        rows = dict(zip(names, zip(self._rows, self._kept, strict=True), strict=False))
+        read = self._read_by_name
         for name in self._names:
-            yield _progress(name, *rows.get(name, (None, False)))
+            yield _progress(name, *read.get(name, (None, False)))
+
+    @property
+    def _read_by_name(self) -> Mapping[str, tuple[pa.Table, bool]]:
+        # None of them where they are not read yet.
+        names = (table.name for table in self._tables)
+        return dict(zip(names, self._read, strict=False))
 
 
 def _left_out(rows: pa.Table | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.run.sources import lookups
 from arroyo_nb.run.sources.lookups import StaticTables
 
 SCRIPT = """
@@ -34,3 +35,19 @@ def test_records_that_are_left_out_are_counted_also_for_who_goes_on(tmp_path):
     assert source.bad[0].endswith(': {"id": "x"}')
     assert source.dropped_before == 0
     assert list(again.sources()) == [replace(source, dropped_before=2)]
+
+
+def test_who_asks_while_the_tables_are_read_is_answered(tmp_path, monkeypatch):
+    path = tmp_path / "prices.json"
+    path.write_text('{"id": 1, "price": 1.5}')
+    tables = StaticTables(plan_script(SCRIPT.format(path=path), Catalog()).sinks)
+    read, told = lookups._kept, []
+
+    def asked_meanwhile(*given):
+        told.extend(source.rows for source in tables.sources())
+        return read(*given)
+
+    monkeypatch.setattr(lookups, "_kept", asked_meanwhile)
+    tables.start(tmp_path)
+    told.extend(source.rows for source in tables.sources())
+    assert told == [0, 1]
