@@ -12,7 +12,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.nodes import Node
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.observe.plan_steps import EXACT, node_badge
+from arroyo_nb.run.observe.plan_steps import node_badge, worst
 
 _AGGREGATES = nodes.WindowAggregate | nodes.UpdatingAggregate
 _CLAUSES: dict[str, Callable[[Node], bool]] = {
@@ -54,8 +54,6 @@ def with_badge(made: Explanation, word: PointedWord) -> Explanation:
     badges = [node_badge(node, windowed=True) for node in found]
     if not badges:
         return made
-    # Of several the one that differs most; the others are as good or better.
-    order = ("differs", "micro-batch", EXACT)
-    badge, note = min(badges, key=lambda one: order.index(one[0]))
+    badge, note = worst(badges)
     says = f"{note[:1].upper()}{note[1:]}." if note else ""
     return replace(made, badge=badge, lines=(*made.lines, *filter(None, (says,))))

@@ -22,7 +22,7 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.result_columns import result_columns
 from arroyo_nb.plan.tables.render_ddl import written_name
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.observe.plan_steps import EXACT, node_badge
+from arroyo_nb.run.observe.plan_steps import EXACT, node_badge, worst
 
 _RUN_NAME = re.compile(r"%%\w+\s+(?P<name>\w+)\s*<<")
 _APPENDS = "Append: a row that came does not change."
@@ -93,9 +93,7 @@ def _result(plan: Plan) -> tuple[tuple[str, ...], str]:
         lines.append(f"{line}  ({role})" if role else line)
     if len(rows) > MOST_COLUMNS:
         lines.append(f"and {len(rows) - MOST_COLUMNS} more columns")
-    # Of several the one that differs most; the others are as good or better.
-    order = ("differs", "micro-batch", EXACT)
     nodes = list(walk(sink))
     windowed = any(node_badge(node, windowed=False)[0] != EXACT for node in nodes)
-    found = (node_badge(node, windowed=windowed)[0] for node in nodes)
-    return tuple(lines), min(found, key=order.index)
+    badge, _ = worst([node_badge(node, windowed=windowed) for node in nodes])
+    return tuple(lines), badge

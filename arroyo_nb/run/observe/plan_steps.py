@@ -223,6 +223,12 @@ def node_badge(node: nodes.Node, *, windowed: bool) -> tuple[str, str]:
     return EXACT, ""
 
 
+def worst(badges: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Of several badges the one that differs most; the others are as good or better."""
+    order = (DIFFERS, MICRO_BATCH, EXACT)
+    return min(badges, key=lambda badge: order.index(badge[0]))
+
+
 def _kind(node: nodes.Node) -> str:
     match node:
         case nodes.Source():

@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from arroyo_nb.run.observe.history import History
-from arroyo_nb.run.observe.snapshot import BatchArrivals, SourceArrivals, naive
-from arroyo_nb.run.observe.trace import START, TRACE_BATCHES
-from arroyo_nb.schema import EPOCH, MICROSECOND
+from arroyo_nb.run.observe.snapshot import BatchArrivals, SourceArrivals
+from arroyo_nb.run.observe.trace import TRACE_BATCHES, pictured
 from arroyo_nb.spark.table_rows import read_rows
 
 
@@ -46,14 +45,13 @@ class TracedArrivals:
     @property
     def arrivals(self) -> BatchArrivals:
         """What a picture shows of its rows."""
-        late_before = self.late_watermark
-        return BatchArrivals(
+        return pictured(
             self.batch_id,
             self.elapsed_s,
             sum(source.rows for source in self.sources),
-            tuple(START + time * MICROSECOND for time in self.sample_us),
-            naive(late_before) if late_before > EPOCH else None,
-            self.sources,
+            sample_us=self.sample_us,
+            late_watermark=self.late_watermark,
+            sources=self.sources,
         )
 
 

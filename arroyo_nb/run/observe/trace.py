@@ -22,7 +22,13 @@ from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.late_ledger import MOST_LATE, late_rows
 from arroyo_nb.run.observe.late_row_counts import tally
 from arroyo_nb.run.observe.lateness import Lateness, LatenessCounts
-from arroyo_nb.run.observe.snapshot import BatchArrivals, LateRows, WindowBar, naive
+from arroyo_nb.run.observe.snapshot import (
+    BatchArrivals,
+    LateRows,
+    SourceArrivals,
+    WindowBar,
+    naive,
+)
 from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
 
@@ -30,6 +36,26 @@ START = EPOCH.replace(tzinfo=None)
 
 TRACE_BATCHES = 10_000
 """Batches recorded; a longer run goes on, its trace says where it stopped."""
+
+
+def pictured(
+    batch_id: int,
+    elapsed_s: float,
+    rows: int,
+    *,
+    sample_us: Sequence[int],
+    late_watermark: datetime,
+    sources: tuple[SourceArrivals, ...] = (),
+) -> BatchArrivals:
+    """What a picture shows of the rows of a batch; each value as it is recorded."""
+    return BatchArrivals(
+        batch_id,
+        elapsed_s,
+        rows,
+        tuple(START + time * MICROSECOND for time in sample_us),
+        naive(late_watermark) if late_watermark > EPOCH else None,
+        sources,
+    )
 
 
 @dataclass(frozen=True)
@@ -81,13 +107,12 @@ class TracedBatch:
     @property
     def arrivals(self) -> BatchArrivals:
         """What a picture shows of its rows."""
-        late_before = self.late_watermark
-        return BatchArrivals(
+        return pictured(
             self.batch_id,
             self.elapsed_s,
             sum(self.pane_rows.values()),
-            tuple(START + time * MICROSECOND for time in self.sample_us),
-            naive(late_before) if late_before > EPOCH else None,
+            sample_us=self.sample_us,
+            late_watermark=self.late_watermark,
         )
 
 

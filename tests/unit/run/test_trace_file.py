@@ -286,15 +286,19 @@ def test_columns_of_any_type_are_saved(tmp_path):
         assert loaded.to_pylist() == kept.to_pylist()
 
 
-def test_the_times_of_several_sources_are_kept_with_each_batch(tmp_path):
+def run_of_two_sources(tmp_path):
     sql = f"""{TICKS}
     CREATE TABLE tocks WITH (connector = 'impulse', event_rate = 1000);
     SELECT counter FROM ticks UNION ALL SELECT counter FROM tocks;"""
-    made = Run(
+    return Run(
         prepare("r", plan_script(sql, Catalog()), RunOptions(keep=True)),
         SimpleNamespace(status="starting"),
         RunFolder(tmp_path / "run"),
     )
+
+
+def test_the_times_of_several_sources_are_kept_with_each_batch(tmp_path):
+    made = run_of_two_sources(tmp_path)
     seen, at = made.outputs[0].observation, datetime(2024, 1, 1)
 
     def sources(positions):
@@ -319,14 +323,7 @@ def test_the_times_of_several_sources_are_kept_with_each_batch(tmp_path):
 
 
 def test_which_source_was_idle_is_kept_with_each_batch(tmp_path):
-    sql = f"""{TICKS}
-    CREATE TABLE tocks WITH (connector = 'impulse', event_rate = 1000);
-    SELECT counter FROM ticks UNION ALL SELECT counter FROM tocks;"""
-    made = Run(
-        prepare("r", plan_script(sql, Catalog()), RunOptions(keep=True)),
-        SimpleNamespace(status="starting"),
-        RunFolder(tmp_path / "run"),
-    )
+    made = run_of_two_sources(tmp_path)
     seen, at = made.outputs[0].observation, datetime(2024, 1, 1)
     partitions = (PartitionProgress(3, 0, 0, idle=True), PartitionProgress(4, 0, 0))
 
