@@ -3,15 +3,22 @@ package arroyo_nb;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.TaskContext;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.AccumulatorV2;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Counts the rows of each micro-batch by their pane: the piece of event time that they lie
@@ -23,10 +30,10 @@ import org.apache.spark.util.AccumulatorV2;
  * driver adds up the counts of the tasks that succeed. It is for a Spark of one process: a
  * stage that is run again, as one is when a worker is lost, would count again.
  */
-public final class PaneCounts extends AccumulatorV2<Long, Long>
-    implements UDF1<Long, Boolean> {
+public final class PaneCounts extends AccumulatorV2<Long, Long> {
   private static final String BATCH_ID = "streaming.sql.batchId"; // of MicroBatchExecution
   private static final long NO_STREAM = -1;
+  private static final long NO_TIME = Long.MIN_VALUE;
 
   /** Event times of a batch that are kept: a power of two. */
   private static final int SAMPLE = 64;
@@ -53,14 +60,33 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
    */
   public Dataset<Row> counted(Dataset<Row> rows, String micros) {
     rows.sparkSession().sparkContext().register(this);
+    Column time = functions.coalesce(functions.expr(micros), functions.lit(NO_TIME));
+    return rows.filter(ExpressionUtils.column(countCall(time)));
+  }
+
+  /**
+   * A call of {@link #count} in the generated code: it takes a long and not an object, as
+   * a user-defined function does, at a third of the cost.
+   */
+  private Expression countCall(Column time) {
     // Not deterministic, or Spark would move it below an aggregate or a watermark, where
     // other rows flow, or merge it with another predicate, which then decides what it sees.
-    return rows.filter(
-        functions
-            .udf(this, DataTypes.BooleanType)
-            .asNondeterministic()
-            .withName("counted")
-            .apply(functions.expr(micros)));
+    boolean deterministic = false;
+    Seq<Expression> arguments = seq(ExpressionUtils.expression(time));
+    return new Invoke(
+        Literal.fromObject(this),
+        "count",
+        DataTypes.BooleanType,
+        arguments,
+        seq(),
+        false, // no NULL comes
+        false, // and none is returned
+        deterministic);
+  }
+
+  @SafeVarargs
+  private static <T> Seq<T> seq(T... items) {
+    return CollectionConverters.asScala(List.of(items)).toSeq();
   }
 
   /**
@@ -76,21 +102,29 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
     return found == null ? null : found.encoded();
   }
 
-  @Override
-  public Boolean call(Long micros) {
-    if (micros == null) {
-      return Boolean.TRUE;
-    }
-    if (current == null) {
-      TaskContext task = TaskContext.get();
-      if (task == null) {
-        throw new IllegalStateException("rows are counted in tasks, not while one plans");
+  /**
+   * Counts a row; Spark's generated code calls it for each.
+   *
+   * @param micros its event time, {@link #NO_TIME} where it has none
+   * @return true
+   */
+  public boolean count(long micros) {
+    if (micros != NO_TIME) {
+      if (current == null) {
+        current = ofBatch(batchId());
       }
-      String batchId = task.getLocalProperty(BATCH_ID);
-      current = ofBatch(batchId == null ? NO_STREAM : Long.parseLong(batchId));
+      current.add(micros);
     }
-    current.add(micros);
-    return Boolean.TRUE;
+    return true;
+  }
+
+  private static long batchId() {
+    TaskContext task = TaskContext.get();
+    if (task == null) {
+      throw new IllegalStateException("rows are counted in tasks, not while one plans");
+    }
+    String batchId = task.getLocalProperty(BATCH_ID);
+    return batchId == null ? NO_STREAM : Long.parseLong(batchId);
   }
 
   private Panes ofBatch(long batchId) {
@@ -104,7 +138,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
 
   @Override
   public void add(Long micros) {
-    call(micros);
+    count(micros);
   }
 
   @Override
@@ -148,10 +182,14 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
     private int sampled;
     private long every = 1;
     private long seen;
-    // The pane of the row before, which is that of most rows.
+    // The pane of the row before, which is that of most rows, and the one before it:
+    // rows out of order come in turns from two.
     private long start;
     private long end;
     private long[] count;
+    private long otherStart;
+    private long otherEnd;
+    private long[] otherCount;
 
     Panes(long width, int most) {
       this.width = width;
@@ -186,6 +224,10 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
     }
 
     private void turnTo(long micros) {
+      turn();
+      if (micros >= start && micros < end) {
+        return;
+      }
       do {
         if (rows.size() > most) {
           widen();
@@ -196,6 +238,18 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
         end = start + piece;
         count = rows.computeIfAbsent(pane, key -> new long[1]);
       } while (rows.size() > most);
+    }
+
+    private void turn() {
+      long turnedStart = start;
+      long turnedEnd = end;
+      long[] turnedCount = count;
+      start = otherStart;
+      end = otherEnd;
+      count = otherCount;
+      otherStart = turnedStart;
+      otherEnd = turnedEnd;
+      otherCount = turnedCount;
     }
 
     void merge(Panes other) {
@@ -237,7 +291,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long>
       rows.clear();
       together *= 2;
       before.forEach((pane, found) -> put(Math.floorDiv(pane, 2), found[0]));
-      start = end = 0;
+      start = end = otherStart = otherEnd = 0;
     }
 
     private void put(long pane, long found) {
