@@ -350,19 +350,23 @@ def test_the_newest_message_is_retained(server, tmp_path, eventually):
 
 
 def test_a_batch_waits_for_a_broker_that_is_away(tmp_path, eventually):
-    with mosquitto(tmp_path, *DURABLE) as server:
-        options = {"url": url(server), "topic": "out/a", "qos": "AtLeastOnce"}
-        with open_writer("mqtt", tmp_path, **options) as sink:
-            sink.take(batch(numbers(1)), 0)
-            server.end()
-            writing = threading.Thread(target=sink.take, args=(batch(numbers(2)), 1))
-            writing.start()
-            time.sleep(0.5)
-            server.start()
-            with subscribed(server.port, "out/a") as got:
-                writing.join(allowed(20))
-                assert not writing.is_alive()
-                eventually(lambda: {one.payload for one in got} == set(numbers(2)))
+    options = {"topic": "out/a", "qos": "AtLeastOnce"}
+    with (
+        mosquitto(tmp_path, *DURABLE) as server,
+        # Before the broker ends: it keeps for a reader only what comes after that.
+        subscribed(server.port, "out/a") as got,
+        open_writer("mqtt", tmp_path, url=url(server), **options) as sink,
+    ):
+        sink.take(batch(numbers(1)), 0)
+        server.end()
+        writing = threading.Thread(target=sink.take, args=(batch(numbers(2)), 1))
+        writing.start()
+        time.sleep(0.5)
+        assert writing.is_alive()
+        server.start()
+        writing.join(allowed(20))
+        assert not writing.is_alive()
+        eventually(lambda: {one.payload for one in got} == set(numbers(1, 2)))
 
 
 def test_a_row_that_is_too_large_is_told(server, tmp_path):

@@ -1,5 +1,7 @@
 """``%arroyo whatif`` and ``%arroyo compare`` in the cells of a shell."""
 
+from unittest.mock import patch
+
 import pytest
 from IPython.utils.capture import capture_output
 from shells import new_shell
@@ -26,8 +28,8 @@ def shell(session):
         load(shell, session)
         yield shell
         # The engine is shared: the session's runs end with the test.
-        session.close = lambda reason: None
-        unload(shell)
+        with patch.object(session, "close"):
+            unload(shell)
 
 
 def shown(shell, cell):
