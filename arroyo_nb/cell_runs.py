@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arroyo_nb.jobs.spec import Origin
     from arroyo_nb.run.options import RunOptions
     from arroyo_nb.run.run import Run
+    from arroyo_nb.source import ScriptText
     from arroyo_nb.views.notebook import NotebookStage
 
 FIRST_CELL = ("arroyo_nb.plan.planner", "arroyo_nb.run.run")
@@ -91,7 +92,7 @@ class CellRuns:
         self._stage = self._stage or NotebookStage(self._shell)
         return self._stage
 
-    def run_cell(self, line: CellLine, sql: str, options: RunOptions) -> bool:
+    def run_cell(self, line: CellLine, sql: ScriptText, options: RunOptions) -> bool:
         """Run a cell's script and show it; what the cell ran before ends.
 
         Returns
@@ -106,7 +107,7 @@ class CellRuns:
         Interrupted
             When it was interrupted; the run has stopped then, or will.
         """
-        name = line.get("name") or self._name(sql)
+        name = line.get("name") or self._name(sql.text)
 
         def start() -> Run | None:
             run = self._start(sql, name, options)
@@ -171,7 +172,7 @@ class CellRuns:
                 say(hint)
         self._show(line, run, interrupts)
 
-    def _start(self, sql: str, name: str, options: RunOptions) -> Run | None:
+    def _start(self, sql: ScriptText, name: str, options: RunOptions) -> Run | None:
         old = self._session.runs.get(name)
         # Asked before: run_with() replaces the run of that name, and stops it.
         going = old is not None and not old.state.ended

@@ -119,7 +119,7 @@ def _lines(problem: Diagnostic, cell: CellText) -> Iterator[str]:
 
     # The line with a number is that of the cell, its first line included.
     source = ScriptText(cell.text)
-    line, column = source.line_and_column(problem.start)
+    line, column = source.place(problem.start)
     severity = problem.severity.value
     yield f"{source.name}:{line}:{column}: {severity}: {problem.message}"
     yield source.excerpt(Span(problem.start, problem.end))

@@ -83,7 +83,7 @@ class ArroyoError(Exception):
         message = _cut(self.message)
         lines = [message]
         if self.span is not None and self.source is not None:
-            line, column = self.source.line_and_column(self.span.start)
+            line, column = self.source.place(self.span.start)
             lines[0] = f"{self.source.name}:{line}:{column}: {message}"
             lines.append(self.source.excerpt(self.span))
         if self.hint is not None:

@@ -19,6 +19,7 @@ from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import magic_options as flags
 from arroyo_nb import test_commands
+from arroyo_nb.cell_body import cell_body
 from arroyo_nb.cell_runs import CellRuns, say
 from arroyo_nb.line_commands import LineCommands
 from arroyo_nb.magic_options import CellLine
@@ -30,6 +31,7 @@ from arroyo_nb.udf_commands import UdfCommands
 if TYPE_CHECKING:
     from arroyo_nb.catalog import Catalog
     from arroyo_nb.run.options import RunOptions
+    from arroyo_nb.source import ScriptText
 
 
 def _documented(text: str) -> Callable[[Callable[..., None]], Any]:
@@ -95,7 +97,8 @@ class ArroyoMagics(Magics):
 
         In Python several, each with @udf; in Rust one, as Arroyo takes it.
         """
-        self._shell.user_ns.update(self._udfs.define(line, cell))
+        body = cell_body(self._shell, cell)
+        self._shell.user_ns.update(self._udfs.define(line, body))
 
     @no_var_expand
     @cell_magic("arroyo_rows")
@@ -108,7 +111,8 @@ class ArroyoMagics(Magics):
             return
         from arroyo_nb.rows_commands import define
 
-        define(self.session, name, cell, options, self._shell.user_ns, say)
+        body = cell_body(self._shell, cell)
+        define(self.session, name, body, options, self._shell.user_ns, say)
 
     @no_var_expand
     @cell_magic("arroyo_test")
@@ -118,8 +122,8 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.notebook import is_interactive, publish
 
         show = publish if is_interactive(self._shell) else None
-        variables = self._shell.user_ns
-        test_commands.run_cell(self.session, line, cell, variables, say, show)
+        body, variables = cell_body(self._shell, cell), self._shell.user_ns
+        test_commands.run_cell(self.session, line, body, variables, say, show)
 
     def close(self, reason: str = "the extension was unloaded") -> None:
         """Listen to the shell no more, stop all runs and the broker; ``reason`` is what
@@ -139,7 +143,8 @@ class ArroyoMagics(Magics):
             return
         # The cell is parsed by us alone: IPython's own `{variable}` expansion (switched
         # off above) would eat the braces of JSON and of `{{ NAME }}`.
-        sql = bind(cell, self._shell.user_ns)
+        typed = cell_body(self._shell, cell)
+        sql = typed.with_text(bind(typed, self._shell.user_ns))
         # Before the script is planned: a cell happens or it doesn't.
         options = self._options(line)
         if line.get("no_run"):
@@ -179,7 +184,7 @@ class ArroyoMagics(Magics):
             budget=self.budget,
         )
 
-    def _check(self, sql: str, options: RunOptions) -> None:
+    def _check(self, sql: ScriptText, options: RunOptions) -> None:
         """Show the plan of what is not run, as its options make it."""
         plan = self.session.plan(sql, strict=options.strict)
         if options.ttl is not None:

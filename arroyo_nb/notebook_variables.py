@@ -78,7 +78,7 @@ class BoundScript:
         return at - written.end + typed.end, at - written.end + typed.end + 1
 
 
-def bind(text: str, values: Mapping[str, Any]) -> str:
+def bind(script: str | ScriptText, values: Mapping[str, Any]) -> str:
     """The script with its parameters written out as literals.
 
     >>> bind("SELECT :n::TEXT, ':n' FROM t WHERE carrier = :c", {"n": 3, "c": "O'Hare"})
@@ -90,14 +90,15 @@ def bind(text: str, values: Mapping[str, Any]) -> str:
         With the place of each parameter that has no value, or one that SQL has no
         literal for.
     """
-    bound = bound_script(text, values)
+    bound = bound_script(script, values)
     raise_all(bound.problems)
     return bound.text
 
 
-def bound_script(text: str, values: Mapping[str, Any]) -> BoundScript:
+def bound_script(script: str | ScriptText, values: Mapping[str, Any]) -> BoundScript:
     """The same with the places of all parameters; no problem is raised."""
-    source, parts, done, length = ScriptText(text), list[str](), 0, 0
+    source = ScriptText.of(script)
+    text, parts, done, length = source.text, list[str](), 0, 0
     problems: list[ArroyoError] = []
     literals: list[tuple[Span, Span]] = []
     for name, span in parameters(text):

@@ -12,12 +12,13 @@ from arroyo_nb.views.listing import changes
 
 if TYPE_CHECKING:
     from arroyo_nb.session import Session
+    from arroyo_nb.source import ScriptText
 
 
 def define(
     session: Session,
     name: str,
-    cell: str,
+    cell: ScriptText,
     options: Mapping[str, Any],
     variables: Mapping[str, Any],
     say: Callable[[str], None],
@@ -46,7 +47,7 @@ def define(
     """
     data: Any = cell
     if (source := options.get("data")) is not None:
-        if cell.strip():
+        if cell.text.strip():
             raise SyntaxProblem(
                 f"the rows are those of '{source}', and the cell has rows too",
                 hint="remove the rows, or --from",

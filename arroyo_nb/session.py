@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
+    from arroyo_nb.source import ScriptText
 
 _FIRST_RUN = (
     "arroyo_nb.plan.planner",
@@ -134,11 +135,16 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         return self._runs.by_name
 
     def plan(
-        self, sql: str, *, strict: bool | None = None, source: str = "<cell>"
+        self,
+        sql: str | ScriptText,
+        *,
+        strict: bool | None = None,
+        source: str = "<cell>",
     ) -> Plan:
         """Plan a script against the catalog, which stays as it is.
 
-        ``strict`` overrides the session's; ``source`` is what errors call the script.
+        ``strict`` overrides the session's; ``source`` is what errors call a script that
+        has no place.
 
         Raises
         ------
@@ -245,7 +251,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
 
     def run_with(
         self,
-        sql: str,
+        sql: str | ScriptText,
         options: RunOptions,
         *,
         name: str | None = None,
@@ -260,7 +266,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         if options.ttl is not None:
             plan = plan.with_updating_ttl(options.ttl)
         if plan.sinks:
-            name = name or script_name(sql)
+            name = name or script_name(plan.source.text)
             base = options.state_dir or self._state_dir
             state = base and base / safe_name(name)
             prepared = prepare(name, plan, options, state=state)

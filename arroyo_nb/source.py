@@ -8,7 +8,7 @@ token ends are inclusive, so :meth:`Span.of_token` is the one place that convert
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from arroyo_nb.secrets_in_text import hide_secrets
@@ -47,10 +47,22 @@ class ScriptText:
         The script as typed, line ends included.
     name
         What an error calls it: a path, or ``<cell>``.
+    lines_above
+        Lines of its file or cell that stand above it, such as that of a magic.
     """
 
     text: str
     name: str = "<cell>"
+    lines_above: int = 0
+
+    @classmethod
+    def of(cls, text: str | ScriptText, name: str = "<cell>") -> ScriptText:
+        """A text, which has a place already or is called so."""
+        return text if isinstance(text, ScriptText) else cls(text, name)
+
+    def with_text(self, text: str) -> ScriptText:
+        """Another text at the same place."""
+        return replace(self, text=text)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -58,8 +70,18 @@ class ScriptText:
         starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
         return starts
 
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character as an editor tells them: from 1, those above
+        the text counted too.
+
+        >>> ScriptText("SELECT 1", lines_above=1).place(7)
+        (2, 8)
+        """
+        line, column = self.line_and_column(offset)
+        return line + self.lines_above, column
+
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character, both counted from 1.
+        """Line and column of a character in the text, both counted from 1.
 
         >>> ScriptText("ab\\ncd").line_and_column(4)
         (2, 2)
@@ -69,7 +91,7 @@ class ScriptText:
         return line, offset - self._line_starts[line - 1] + 1
 
     def offset(self, line: int, column: int = 1) -> int:
-        """The character at a line and a column, both counted from 1; of a line behind
+        """The character at a line and a column of the text, from 1; of a line behind
         the last one that of the last.
 
         >>> ScriptText("ab\\ncd").offset(2, 2)
@@ -84,7 +106,7 @@ class ScriptText:
         return hide_secrets(self.text)
 
     def shown_line(self, line: int) -> str:
-        """A line, counted from 1, without its end; no secret is in it."""
+        """A line of the text, from 1, without its end; no secret is in it."""
         return self._shown[self.offset(line) :].split("\n", 1)[0].rstrip("\r")
 
     def excerpt(self, span: Span) -> str:

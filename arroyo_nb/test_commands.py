@@ -12,6 +12,7 @@ from arroyo_nb.run.interrupts import Interrupted, defer_interrupts, imported
 
 if TYPE_CHECKING:
     from arroyo_nb.session import Session
+    from arroyo_nb.source import ScriptText
 
 FIRST_TEST = ("arroyo_nb.plan.planner", "arroyo_nb.cell_tests.run")
 """What the first test imports, some hundred modules."""
@@ -44,7 +45,7 @@ def parse_test_line(line: str) -> tuple[str, dict[str, Any]]:
 def run_cell(
     session: Session,
     line: str,
-    cell: str,
+    cell: ScriptText,
     variables: Mapping[str, Any],
     say: Callable[[str], None],
     show: Callable[[Mapping[str, str]], object] | None,

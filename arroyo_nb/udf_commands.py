@@ -35,15 +35,15 @@ class UdfCommands:
         self.close = registry.listen(self._defined)
         """Listen to definitions no more."""
 
-    def define(self, line: str, text: str) -> dict[str, Any]:
+    def define(self, line: str, cell: ScriptText) -> dict[str, Any]:
         """Define the functions of a cell.
 
         Parameters
         ----------
         line
             Behind the magic: the language, Python where none is said.
-        text
-            The cell.
+        cell
+            The lines below.
 
         Returns
         -------
@@ -56,14 +56,14 @@ class UdfCommands:
         ArroyoError
             For each thing that is wrong with one, with its place in the cell.
         """
-        found = read_definitions(ScriptText(text), line.strip().lower() or PYTHON)
+        found = read_definitions(cell, line.strip().lower() or PYTHON)
         # Run, or compiled, here and now: what is wrong then belongs to this cell.
         for udf in found:
             udf.batch_call()
         for udf in found:
             registry.define(udf)
             self._say(udf.signature)
-        return _python_names(text, found)
+        return _python_names(cell.text, found)
 
     def list(self, name: str | None = None) -> dict[str, str] | None:
         """The functions as a MIME bundle; of one function the source is told.

@@ -242,7 +242,7 @@ def _own_text(query: Query) -> str:
     """The script as it was written, with the tables in it that were given."""
     lost = [t.definition.text for t in query.declared.values() if t.definition]
     head = "".join(f"{text.strip()}{_SEPARATOR}" for text in lost)
-    return head + query.text.strip()
+    return head + query.script.text.strip()
 
 
 def _inputs_first(tables: Iterable[Relation]) -> Iterator[Relation]:

@@ -339,7 +339,7 @@ class _Reader:
             end -= len(lines[last]) + 1
         if first == last:
             return None
-        return ScriptText(self._blanked(Span(at, max(at, end))), self._source.name)
+        return self._source.with_text(self._blanked(Span(at, max(at, end))))
 
 
 def _unquoted(word: str) -> str:

@@ -148,7 +148,7 @@ def title(expected: Expectation) -> str:
 def _of(case: CellTest, expected: Expectation, found: Difference | None) -> Check:
     line = None
     if expected.span is not None and case.source.text:
-        line, _ = case.source.line_and_column(expected.span.start)
+        line, _ = case.source.place(expected.span.start)
     return Check(title(expected), line, found)
 
 

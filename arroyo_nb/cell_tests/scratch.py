@@ -101,18 +101,15 @@ class Query:
 
     Parameters
     ----------
-    text
-        The script. It declares no table that was given: those are blank.
-    name
-        What errors call it.
+    script
+        It declares no table that was given: those are blank.
     catalog
         The tables that it is planned against, before any rows are given.
     declared
         The tables of the script itself that were given, by their lower-case names.
     """
 
-    text: str
-    name: str
+    script: ScriptText
     catalog: Catalog
     declared: Mapping[str, Relation]
 
@@ -147,12 +144,10 @@ class Scratch:
             With its place in the query; also when it reads what was not given and is
             not the same each time.
         """
-        query = self.query
-        plan = plan_script(
-            query.text, self.catalog, strict=self.strict, name=query.name
-        )
+        script = self.query.script
+        plan = plan_script(script, self.catalog, strict=self.strict)
         if not plan.sinks:
-            whole = len(query.text) - len(query.text.lstrip())
+            whole = len(script.text) - len(script.text.lstrip())
             raise RunProblem(
                 "the query of the test only declares: nothing runs",
                 span=Span(whole, whole + 1),
@@ -196,12 +191,12 @@ def scratch(case: CellTest, setting: Setting, work: Path | None) -> Scratch:
 
 def _query(case: CellTest, setting: Setting) -> Query:
     when = case.when
-    catalog, name = setting.catalog, case.source.name
+    catalog = setting.catalog
     if when.run is not None:
-        text, catalog, name = _of_run(case, setting)
+        script, catalog = _of_run(case, setting)
     elif when.job is not None:
         job = spec_file.load(setting.path(when.job))
-        text, name = job.spec.script, job.spec.name
+        script = ScriptText(job.spec.script, job.spec.name)
         functions = {**catalog.functions}
         from arroyo_nb.udfs import registry
 
@@ -209,24 +204,25 @@ def _query(case: CellTest, setting: Setting) -> Query:
         catalog = Catalog(functions=functions)
     else:
         try:
-            text = setting.bind(when.sql)
+            script = case.source.with_text(setting.bind(when.sql))
         except ArroyoError as error:
             raise error.at(case.source) from None
     given = {given.table.lower() for given in case.given}
-    text, declared = _without_given(ScriptText(text, name), given, catalog)
-    return Query(text, name, catalog, declared)
+    text, declared = _without_given(script, given, catalog)
+    return Query(script.with_text(text), catalog, declared)
 
 
-def _of_run(case: CellTest, setting: Setting) -> tuple[str, Catalog, str]:
+def _of_run(case: CellTest, setting: Setting) -> tuple[ScriptText, Catalog]:
     """The script of a run, or the query of all rows of a view."""
     name = case.when.run
     assert name is not None, "a run was named"
     if (plan := setting.plans.get(name)) is not None:
         functions = setting.catalog.functions
-        return plan.source.text, plan.catalog.with_functions(functions), f"<{name}>"
+        script = ScriptText(plan.source.text, f"<{name}>")
+        return script, plan.catalog.with_functions(functions)
     if name in setting.catalog and isinstance(setting.catalog.get(name), View):
         text = f"SELECT * FROM {written_name(name)}"
-        return text, setting.catalog, f"<{name}>"
+        return ScriptText(text, f"<{name}>"), setting.catalog
     views = [t.name for t in setting.catalog.tables.values() if isinstance(t, View)]
     raise RunProblem(
         f"there is no run and no view '{name}'",
@@ -254,7 +250,7 @@ def _without_given(
         span = statement.span
         own = source.text[span.start : span.end]
         padded = BLANK.sub(" ", source.text[: span.start]) + own
-        after = plan_script(padded, catalog, name=source.name).catalog
+        after = plan_script(source.with_text(padded), catalog).catalog
         declared[statement.name.lower()] = after.get(statement.name)
         end = next((at + 1 for at in ends if at >= span.end), span.end)
         blank = BLANK.sub(" ", text[span.start : end])

@@ -41,7 +41,7 @@ class SessionTests:
 
     def test(
         self,
-        test: str | Path | None = None,
+        test: str | ScriptText | Path | None = None,
         *,
         name: str | None = None,
         given: Mapping[str, Any] | None = None,
@@ -116,7 +116,7 @@ class SessionTests:
                 base, text = test.absolute().parent, ScriptText(_read(test), str(test))
                 name = name or test.stem
             else:
-                text = ScriptText(test, source)
+                text = ScriptText.of(test, source)
             case = parse_test(text, name or "test")
         setting = Setting(
             self.catalog.with_functions(self.function_rows()),

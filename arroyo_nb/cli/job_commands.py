@@ -264,7 +264,7 @@ def one_line(problem: ArroyoError) -> str:
     place = ""
     if problem.source is not None:
         start = problem.span.start if problem.span else 0
-        line, column = problem.source.line_and_column(start)
+        line, column = problem.source.place(start)
         place = f"{problem.source.name}:{line}:{column}: "
     hint = f" ({problem.hint})" if problem.hint else ""
     return f"{place}{problem.message}{hint}"

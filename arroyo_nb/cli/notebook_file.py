@@ -151,19 +151,21 @@ class _CellReader:
 
     def read(self, cell: Mapping[str, Any], number: int) -> None:
         """Plan a cell, or look at what it assigns."""
-        text = _text(cell).lstrip("\n")
-        first, _, body = text.partition("\n")
-        place = f"{self._file} cell {number}"
+        typed = _text(cell)
+        text = typed.lstrip("\n")
+        first, _, below = text.partition("\n")
+        above = 1 + len(typed) - len(text)
+        body = ScriptText(below, f"{self._file} cell {number}", above)
         magic, _, behind = first.strip().partition(" ")
         expected = _EXPECTED in cell.get("metadata", {}).get("tags", ())
         if magic != MAGIC:
             try:
                 if magic == ROWS_MAGIC:
-                    self._read_rows(behind, body, place)
+                    self._read_rows(behind, body)
                 elif magic == TEST_MAGIC:
-                    self._read_test(behind, body, place)
+                    self._read_test(behind, body)
                 else:
-                    self._read_functions(magic, behind, body, text, place)
+                    self._read_functions(magic, behind, body, text)
             except ArroyoError as error:
                 if not expected:
                     identity = str(cell.get("id", ""))
@@ -173,7 +175,7 @@ class _CellReader:
             if magic not in (ROWS_MAGIC, TEST_MAGIC):
                 self._note(text)
             return
-        planned = self._planned(str(cell.get("id", "")), first, body, place)
+        planned = self._planned(str(cell.get("id", "")), first, body)
         if planned is None or (expected and planned.error is not None):
             return
         if planned.plan is not None:
@@ -181,23 +183,22 @@ class _CellReader:
         self.planned.append(planned)
 
     def _read_functions(
-        self, magic: str, language: str, body: str, text: str, place: str
+        self, magic: str, language: str, body: ScriptText, text: str
     ) -> None:
         """Take in the UDFs of a cell that is no SQL."""
         if magic == UDF_MAGIC:
-            source = ScriptText(body, place)
-            found = read_definitions(source, language.strip().lower() or PYTHON)
+            found = read_definitions(body, language.strip().lower() or PYTHON)
         else:
-            found = self._names.read(_python(text), place)
+            found = self._names.read(_python(text), body.name)
         self._functions |= {udf.name: udf for udf in found}
 
-    def _read_rows(self, line: str, body: str, place: str) -> None:
+    def _read_rows(self, line: str, body: ScriptText) -> None:
         """Declare the table of rows of a cell; its tape is not written."""
         from arroyo_nb.plan.planner import plan_script
         from arroyo_nb.row_tables.define import read_rows, rows_statement
 
         name, options = flags.parse_rows_line(line)
-        data: Any = ScriptText(body, place)
+        data: Any = body
         if (source := options.get("data")) is not None:
             data = user_path(source)
             # What a variable has only Python knows.
@@ -209,9 +210,9 @@ class _CellReader:
         found = read_rows(data, event_time, arrives)
         tape = user_path(options.get("path", f"{name}.tape"))
         statement = rows_statement(name, found, options.get("watermark"), tape)
-        self._catalog = plan_script(statement, self._catalog, name=place).catalog
+        self._catalog = plan_script(statement, self._catalog, name=body.name).catalog
 
-    def _read_test(self, line: str, body: str, place: str) -> None:
+    def _read_test(self, line: str, body: ScriptText) -> None:
         """Check a test: its text, its rows, its query; nothing is run."""
         from arroyo_nb.cell_tests.check import check_test
         from arroyo_nb.cell_tests.parse import parse_test
@@ -220,7 +221,7 @@ class _CellReader:
         name, options = parse_test_line(line)
         if options.get("help"):
             return
-        case = parse_test(ScriptText(body, place), name)
+        case = parse_test(body, name)
         plans = {cell.name: cell.plan for cell in self.planned if cell.plan}
         setting = Setting(
             self._catalog.with_functions(registry.rows(self._functions)),
@@ -233,33 +234,30 @@ class _CellReader:
         self.tests.append((case, setting))
 
     def _planned(
-        self, identity: str, first: str, body: str, place: str
+        self, identity: str, first: str, body: ScriptText
     ) -> PlannedCell | None:
         """The cell, planned; None where it is only checked, or asks for help."""
         try:
             line = flags.parse_line(first.removeprefix(MAGIC))
         except ArroyoError as error:
-            error.message = f"{place}: {error.message}"
+            error.message = f"{body.name}: {error.message}"
             return PlannedCell(identity, "", CellLine(), error=error)
         if line.get("help") or line.get("no_run"):
             return None
         name = line.get("name") or self._next_name()
         try:
-            return PlannedCell(identity, name, line, self._plan(line, body, place))
+            return PlannedCell(identity, name, line, self._plan(line, body))
         except ArroyoError as error:
             return PlannedCell(identity, name, line, error=error)
 
-    def _plan(self, line: CellLine, body: str, place: str) -> Plan:
+    def _plan(self, line: CellLine, body: ScriptText) -> Plan:
         from arroyo_nb.plan.planner import plan_script
 
-        try:
-            sql = bind(body, {**self._assigned, **self._given})
-        except ArroyoError as error:
-            raise error.at(ScriptText(body, place)) from None
+        sql = body.with_text(bind(body, {**self._assigned, **self._given}))
         options = line.run_options()
         strict = self._strict or options.strict
         catalog = self._catalog.with_functions(registry.rows(self._functions))
-        plan = plan_script(sql, catalog, strict=strict, name=place)
+        plan = plan_script(sql, catalog, strict=strict)
         return plan if options.ttl is None else plan.with_updating_ttl(options.ttl)
 
     def _next_name(self) -> str:

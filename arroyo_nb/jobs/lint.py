@@ -45,14 +45,14 @@ class Finding:
     def row(self) -> int:
         """The line in the spec, from 1; 0 where it has no place."""
         at = self.span
-        return 0 if at is None else self.source.line_and_column(at.start)[0]
+        return 0 if at is None else self.source.place(at.start)[0]
 
     @property
     def place(self) -> str:
         """``file:line:column``, or the file."""
         if self.span is None:
             return self.source.name
-        line, column = self.source.line_and_column(self.span.start)
+        line, column = self.source.place(self.span.start)
         return f"{self.source.name}:{line}:{column}"
 
     @property

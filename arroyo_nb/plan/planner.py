@@ -42,20 +42,24 @@ T = TypeVar("T", bound=Node)
 
 
 def plan_script(
-    text: str, catalog: Catalog, *, strict: bool = False, name: str = "<cell>"
+    text: str | ScriptText,
+    catalog: Catalog,
+    *,
+    strict: bool = False,
+    name: str = "<cell>",
 ) -> Plan:
     """Plan a script against the tables that are there.
 
     Parameters
     ----------
     text
-        The script.
+        The script, with its place where it has one.
     catalog
         Tables of earlier cells; it is not changed.
     strict
         Refuse what Arroyo itself refuses, also where it has one clear meaning here.
     name
-        What errors call the script: a path, or ``<cell>``.
+        What errors call a script without a place: a path, or ``<cell>``.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def plan_script(
     ArroyoError
         Every independent error of the script, with its place.
     """
-    source = ScriptText(text, name)
+    source = ScriptText.of(text, name)
     try:
         with (
             deep_stack(),

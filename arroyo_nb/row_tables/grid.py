@@ -93,11 +93,10 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that is not blank; ``start`` is its place, ``number`` counts from 1."""
+    """A line that is not blank; ``start`` is its place."""
 
     text: str
     start: int
-    number: int
     follows_blank: bool
 
 
@@ -140,7 +139,7 @@ def read_grid(source: ScriptText, *, is_csv: bool | None = None) -> Grid:
             cells = list(_cells(line, separator))
             if is_framed:
                 cells = _unframed(line, cells, is_framed=is_framed)
-            _check_length(line, cells, header)
+            _check_length(cells, header)
         except SyntaxProblem as problem:
             problems.append(problem.at(source))
             continue
@@ -151,10 +150,10 @@ def read_grid(source: ScriptText, *, is_csv: bool | None = None) -> Grid:
 
 def _lines(text: str) -> Iterator[_Line]:
     start, follows_blank = 0, False
-    for number, written in enumerate(text.split("\n"), 1):
+    for written in text.split("\n"):
         line = written.rstrip()
         if line:
-            yield _Line(line, start, number, follows_blank)
+            yield _Line(line, start, follows_blank)
         follows_blank = not line
         start += len(written) + 1
 
@@ -167,13 +166,13 @@ def _unframed(line: _Line, cells: list[Cell], *, is_framed: bool) -> list[Cell]:
     return cells[begins:-1] if line.text.endswith(BAR) else cells[begins:]
 
 
-def _check_length(line: _Line, cells: list[Cell], header: list[Cell]) -> None:
+def _check_length(cells: list[Cell], header: list[Cell]) -> None:
     if len(cells) == len(header):
         return
     at = cells[min(len(header), len(cells) - 1)].span
     cell = "cell" if len(cells) == 1 else "cells"
     raise SyntaxProblem(
-        f"line {line.number} has {len(cells)} {cell}, the header has {len(header)}",
+        f"the line has {len(cells)} {cell}, the header has {len(header)}",
         span=at,
         hint="leave a cell empty for NULL; quotes keep a separator that is part of a "
         'text: "a | b"',

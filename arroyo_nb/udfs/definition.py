@@ -136,8 +136,8 @@ class Udf:
     written
         What its source calls it.
     cell_line
-        Where in its cell the definition begins, whose source has other lines before it;
-        0: the source is the cell.
+        Where in its cell the definition begins, whose source has other lines before it,
+        or which stands below a magic; 0: the source is the cell.
     serial
         Which definition of this process it is: a later one has a larger number.
     """

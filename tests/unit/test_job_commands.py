@@ -69,7 +69,7 @@ def test_promote_takes_parameters_and_a_place_beside_the_notebook(notebook, told
     notebook(least="")
     status, said = told("promote", "clock.ipynb", "--name", "few")
     assert status == 3
-    assert "clock.ipynb cell 3:1:58: parameter ':least' has no value" in said
+    assert "clock.ipynb cell 3:2:58: parameter ':least' has no value" in said
     named = ("promote", "clock.ipynb", "--name", "few")
     assert told(*named, "-p", "least=7")[0] == 0
     assert "counter < 7" in Path("jobs/few/job.yaml").read_text()
@@ -288,8 +288,8 @@ def test_check_of_a_notebook_tells_every_cell_that_is_wrong(notebook, told):
     status, out = told("check", "clock.ipynb")
     first, second = out.splitlines()
     assert status == 1
-    assert first.startswith("clock.ipynb cell 1:1:26: Failed to create table ticks")
-    assert second.startswith("clock.ipynb cell 3:1:36: Table ticks not found")
+    assert first.startswith("clock.ipynb cell 1:2:26: Failed to create table ticks")
+    assert second.startswith("clock.ipynb cell 3:2:36: Table ticks not found")
 
 
 def test_a_secret_is_in_no_message_and_no_file(notebook, told):

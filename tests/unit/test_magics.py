@@ -28,6 +28,7 @@ from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot, SourcePro
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 from arroyo_nb.session import Session
+from arroyo_nb.source import ScriptText
 from arroyo_nb.views import live
 
 
@@ -125,8 +126,10 @@ class FakeSession:
 
     lookup = Session.lookup
 
-    def run_with(self, sql: str, options: RunOptions, *, name: str) -> FakeRun | None:
-        self.calls.append((sql, options))
+    def run_with(
+        self, sql: ScriptText, options: RunOptions, *, name: str
+    ) -> FakeRun | None:
+        self.calls.append((sql.text, options))
         for made in self.defines:
             self.catalog = self.catalog.define(made)
         self.names.append(name)
@@ -135,8 +138,8 @@ class FakeSession:
             self.runs[run.name] = run
         return run
 
-    def plan(self, sql: str, *, strict: bool) -> FakeRun:
-        self.calls.append((sql, RunOptions(strict=strict)))
+    def plan(self, sql: ScriptText, *, strict: bool) -> FakeRun:
+        self.calls.append((sql.text, RunOptions(strict=strict)))
         return FakeRun("script")
 
     def get(self, name: str) -> FakeRun:

@@ -72,7 +72,7 @@ def test_rows_of_a_cell_are_a_table_and_no_tape_is_written(notebook, tmp_path):
 def test_what_is_wrong_with_rows_of_a_cell_is_told_once(notebook):
     wrong = ROWS.replace("10:00", "26:00")
     (cell,) = streaming_cells(notebook("%%arroyo_rows --help", wrong))
-    assert str(cell.error).startswith("clock.ipynb cell 2:2:1: '26:00' is not a value")
+    assert str(cell.error).startswith("clock.ipynb cell 2:3:1: '26:00' is not a value")
     assert streaming_cells(notebook((wrong, "raises-exception"))) == []
     # What a variable has only Python knows.
     cell = streaming_cells(notebook("%%arroyo_rows clicks --from frame", USERS))[-1]

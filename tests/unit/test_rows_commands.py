@@ -64,7 +64,7 @@ def test_who_reads_the_rows_of_before_is_told(shell, monkeypatch):
 def test_a_wrong_cell_has_its_place_and_changes_nothing(shell):
     run(shell, "%%arroyo_rows clicks\n" + CLICKS)
     said = run(shell, "%%arroyo_rows clicks\na|b\n1|2|3\n")
-    assert said.startswith("<cell>:2:5: line 2 has 3 cells, the header has 2")
+    assert said.startswith("<cell>:3:5: the line has 3 cells, the header has 2")
     assert "user" in run(shell, "%arroyo head clicks")
 
 

@@ -38,10 +38,10 @@ def test_a_query_that_is_expected_to_be_wrong(shell):
 
 def test_errors_have_their_place(shell):
     assert "the test has no name" in run(shell, "%%arroyo_test\nWHEN x")
-    assert "<cell>:1:1: a test begins with" in run(shell, "%%arroyo_test t\nSELECT 1")
+    assert "<cell>:2:1: a test begins with" in run(shell, "%%arroyo_test t\nSELECT 1")
     told = run(shell, "%%arroyo_test t\nGIVEN a\nn INT\nx\nWHEN SELECT n FROM a\n"
                       "EXPECT TABLE EMPTY")  # fmt: skip
-    assert "<cell>:3:1: 'x' is not a value of 'n', which is INT" in told
+    assert "<cell>:4:1: 'x' is not a value of 'n', which is INT" in told
 
 
 def test_options_are_completed(shell):

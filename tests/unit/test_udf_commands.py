@@ -82,7 +82,7 @@ def test_it_says_what_it_replaces(shell):
         ("%%arroyo_udf cobol\nx = 1\n", "'cobol' is no language of functions"),
         (
             "%%arroyo_udf\nfrom arroyo_udf import udf\n@udf\ndef f_(a) -> int: ...\n",
-            "<cell>:3:8: Could not get name of type for argument a",
+            "<cell>:4:8: Could not get name of type for argument a",
         ),
         (
             "%%arroyo_udf\nfrom arroyo_udf import udf\n1 / 0\n@udf\n"

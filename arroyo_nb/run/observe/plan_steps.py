@@ -140,8 +140,9 @@ def _draw(plan: Plan, sink: nodes.Sink) -> _Drawn:
         badge, note = node_badge(node, windowed=windowed)
         line, sql = 0, ""
         if node.span is not None and node.span not in elsewhere:
-            line, _ = plan.source.line_and_column(node.span.start)
-            sql = plan.source.shown_line(line).strip()[:LINE_CHARS]
+            own, _ = plan.source.line_and_column(node.span.start)
+            sql = plan.source.shown_line(own).strip()[:LINE_CHARS]
+            line, _ = plan.source.place(node.span.start)
         steps.append(
             PlanStep(
                 number=numbers[id(node)],

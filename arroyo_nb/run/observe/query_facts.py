@@ -125,7 +125,7 @@ def condition(expression: exp.Expr, source: ScriptText) -> Condition:
     written = source.text[span.start : span.end] if span is not None else ""
     if span is None or _letters(written) != _letters(bound):
         return Condition(_CASTS.sub(r"\1", bound).replace('"', ""))
-    line, _ = source.line_and_column(span.start)
+    line, _ = source.place(span.start)
     return Condition(" ".join(written.split()), line)
 
 

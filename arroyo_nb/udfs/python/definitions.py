@@ -314,6 +314,7 @@ class _Reader:
                 hint="a constant is no function: write it into the SQL",
             )
         doc = (ast.get_docstring(node) or "").partition("\n")[0].strip()
+        above = self._source.lines_above
         return Udf(
             node.name.lower(),
             "python",
@@ -328,6 +329,7 @@ class _Reader:
             options,
             _refused_by_arroyo(kind, [*(p.type for p in parameters), result.type]),
             written=node.name,
+            cell_line=node.lineno + above if above else 0,
         )
 
     def _argument(

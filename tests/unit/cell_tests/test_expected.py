@@ -66,7 +66,7 @@ def test_a_window_is_one_cell_too():
         ("n | n\n1 | 2", "1:5", "two columns 'n'"),
         ("n\nx", "2:1", "'x' is not a value of 'n', which is BIGINT"),
         ("n | window.start\n1 | 25:99", "2:5", "which is TIMESTAMP"),
-        ("n | user\n1", "2:1", "line 2 has 1 cell, the header has 2"),
+        ("n | user\n1", "2:1", "the line has 1 cell, the header has 2"),
         ("window\n[1]", "2:1", "is not a value of 'window'"),
         ('window\n{"begin": 1}', "2:1", "is not a value of 'window'"),
     ],

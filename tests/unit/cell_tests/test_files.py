@@ -79,23 +79,23 @@ def test_a_notebook_with_tests_is_checked(folder, capsys):
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        (BIG.replace("GIVEN", "GIVE"), "cell 5:1:1: a test begins with GIVEN"),
+        (BIG.replace("GIVEN", "GIVE"), "cell 5:2:1: a test begins with GIVEN"),
         (
             BIG.replace("10:01 | 2", "10:01 | x"),
-            "cell 5:4:9: 'x' is not a value",
+            "cell 5:5:9: 'x' is not a value",
         ),
-        (BIG.replace("| n", "| m"), "cell 5:2:9: the table has no column 'm'"),
+        (BIG.replace("| n", "| m"), "cell 5:3:9: the table has no column 'm'"),
         (BIG.replace("at    |", "user |"), "the column 'at' is missing"),
-        (BIG.replace("SELECT n", "SELECT m"), "cell 5:7:8: "),
+        (BIG.replace("SELECT n", "SELECT m"), "cell 5:8:8: "),
         (
             BIG.replace(":most", ":least"),
-            "cell 5:7:29: parameter ':least'",
+            "cell 5:8:29: parameter ':least'",
         ),
         (BIG.replace("GIVEN clicks", "GIVEN other"), "reads 'clicks' (kafka)"),
-        (SUMS.replace("sums_of", "sumsof"), "cell 5:2:10: there is no run"),
+        (SUMS.replace("sums_of", "sumsof"), "cell 5:3:10: there is no run"),
         (
             ERROR.replace("EXPECT ERROR", "EXPECT EROR"),
-            "cell 5:3:8: EXPECT needs",
+            "cell 5:4:8: EXPECT needs",
         ),
         (BIG.replace("big", "big --time 3", 1), "unknown option '--time'"),
     ],
@@ -213,9 +213,9 @@ def test_rows_of_a_session_are_not_what_an_exported_test_reads(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--watermark soon", "cell 2:1:7: the watermark 'soon' is no length of time"),
-        ("--shuffle soon", "cell 2:1:7: "),
-        ("--event-time n", "cell 2:1:7: the event time 'n' is BIGINT"),
+        ("--watermark soon", "cell 2:2:7: the watermark 'soon' is no length of time"),
+        ("--shuffle soon", "cell 2:2:7: "),
+        ("--event-time n", "cell 2:2:7: the event time 'n' is BIGINT"),
         ("--watermark '5 s'", "")
     ],
 )  # fmt: skip

@@ -97,9 +97,9 @@ def test_cells_know_their_places():
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
-        ("a|b\n1|2\n1|2|3|4", "<cell>:3:5", "line 3 has 4 cells, the header has 2"),
-        ("a|b|c\n1", "<cell>:2:1", "line 2 has 1 cell, the header has 3"),
-        ("|a|b|\n|1|2|3|", "<cell>:2:6", "line 2 has 3 cells, the header has 2"),
+        ("a|b\n1|2\n1|2|3|4", "<cell>:3:5", "the line has 4 cells, the header has 2"),
+        ("a|b|c\n1", "<cell>:2:1", "the line has 1 cell, the header has 3"),
+        ("|a|b|\n|1|2|3|", "<cell>:2:6", "the line has 3 cells, the header has 2"),
         ('a,b\n1,"x', "<cell>:2:3", "a quote is not closed"),
         ("a|b\n1|'x\ny'|2", "<cell>:2:3", "a quote is not closed"),
         ('"a|b\n1|2', "<cell>:1:1", "a quote is not closed"),
