@@ -6,6 +6,8 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from arroyo_nb.run.interrupts import Interrupted
+
 if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.run.observe.snapshot import RunState
@@ -47,9 +49,14 @@ class BackgroundTask(ABC):
         ------
         ArroyoError
             When it failed, however often that was told.
+        Interrupted
+            When the wait was interrupted: the run goes on.
         """
-        if not self.wait_quietly(timeout):
-            return False
+        try:
+            if not self.wait_quietly(timeout):
+                return False
+        except KeyboardInterrupt:
+            raise Interrupted("the wait was interrupted; the run goes on") from None
         if self.error is not None:
             self._told = True
             raise self.error

@@ -8,6 +8,7 @@ none of them waits for Spark unless its name says so.
 from __future__ import annotations
 
 import shutil
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.run.background import BackgroundTask
+from arroyo_nb.run.background import LOOK_S, BackgroundTask
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.lifecycle import Lifecycle
 from arroyo_nb.run.observe import late_table as late_rows
@@ -53,8 +54,8 @@ REPR_ROWS = 10
 """Rows that a run shows of itself."""
 
 SETTLE_S = 2.0
-"""How long one that is being stopped may take to its end before it is shown; most take
-a tenth of that."""
+"""How long one that is being stopped, or steps, may take to that end before it is
+shown; most take a tenth of that."""
 
 
 class Run(BackgroundTask, RunResults):
@@ -132,11 +133,17 @@ class Run(BackgroundTask, RunResults):
         return self._views.html(self.snapshot(REPR_ROWS))
 
     def _repr_mimebundle_(self, **_: object) -> None:
-        """Let one that is about to stop come to its end before it is shown: a cell that
-        ends with ``run.stop()`` is not drawn again. IPython asks for this first, and
-        shows the other forms where it gives none."""
-        if self._execution.is_ending:
-            self.wait_quietly(SETTLE_S)
+        """Let one that is about to stop, or is stepping, come to that end before it is
+        shown: a cell that ends with ``run.stop()`` is not drawn again. IPython asks for
+        this first, and shows the other forms where it gives none."""
+        deadline = time.monotonic() + SETTLE_S
+        while self._is_settling and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
+
+    @property
+    def _is_settling(self) -> bool:
+        going = self._execution.is_ending or self._stepping.is_going
+        return going and not self.state.ended
 
     @property
     def state(self) -> RunState:
@@ -239,7 +246,8 @@ class Run(BackgroundTask, RunResults):
     def step(self, batches: int = 1, *, until: str | datetime | None = None) -> Run:
         """Read one chunk of each tape, or one micro-batch of topics; then pause.
 
-        Returns at once, as the run goes on behind the notebook.
+        Returns at once, as the run goes on behind the notebook; what a cell shows of it
+        waits for the step, up to two seconds.
 
         At a speed a chunk is what is due in one tick. Else it is what the source gives
         at once: of a file 128 KiB at first, so all of a small one. The first one after

@@ -111,6 +111,11 @@ class Stepping:
             self._is_reached, self._since = is_reached, self._batches()
         self._step()
 
+    @property
+    def is_going(self) -> bool:
+        """Whether the condition does not hold yet."""
+        return self._is_reached is not None
+
     def end(self) -> None:
         """Step no further."""
         with self._lock:

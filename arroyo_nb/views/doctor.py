@@ -29,21 +29,21 @@ def _came(found: Report) -> str:
     return f"{count(found.rows_in, 'row')} in, {count(found.rows_out, 'row')} out"
 
 
-def _items(findings: tuple[Finding, ...], first: int = 1) -> str:
+def _items(findings: tuple[Finding, ...], list_: str = "ol") -> str:
     items = "".join(
         f"<li>{escaped(f.message, MESSAGE_CHARS)}"
         f"<br><b>{escaped(f.hint, HINT_CHARS)}</b></li>"
         for f in findings
     )
-    start = f' start="{first}"' if first > 1 else ""
-    return f"<ol{start}>{items}</ol>" if items else ""
+    return f"<{list_}>{items}</{list_}>" if items else ""
 
 
 def unasked(snapshot: Snapshot, *, beside_table: bool) -> str:
     """The same for a run that has had input and no output for a while, as HTML; empty
-    else. A table beside it says the first one itself."""
+    else. A table beside it says the first one itself: the others have no numbers then.
+    """
     found = silent_findings(snapshot)[beside_table:]
-    items = _items(found, 1 + beside_table)
+    items = _items(found, "ul" if beside_table else "ol")
     return f'<div class="doctor" data-key="doctor">{items}</div>' * bool(found)
 
 

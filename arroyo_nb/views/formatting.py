@@ -136,13 +136,13 @@ def clock_within(moment: datetime, span: timedelta) -> str:
     return f"{moment:%b} {moment.day}, {moment:%H:%M}"
 
 
-def instant(moment: datetime) -> str:
-    """Date and time.
+def instant(moment: datetime, like: Iterable[datetime] = ()) -> str:
+    """Date and time, with the digits that it and the moments like it need.
 
     >>> instant(datetime(2013, 1, 1, 10))
     '2013-01-01 10:00'
     """
-    return f"{moment:%Y-%m-%d} {clock(moment)}"
+    return f"{moment:%Y-%m-%d} {clock(moment, like)}"
 
 
 def interval(start: datetime, end: datetime) -> str:
@@ -164,13 +164,26 @@ Shown: TypeAlias = str | None
 
 
 def column(values: Sequence[Any]) -> list[Shown]:
-    """The cells of one column, with floats at the same number of digits.
+    """The cells of one column, floats and times with the same number of digits.
 
     >>> column([9.5, 12.25, None])
     ['9.50', '12.25', None]
+    >>> column([datetime(2013, 1, 1, 10), datetime(2013, 1, 1, 10, 0, 30)])
+    ['2013-01-01 10:00:00', '2013-01-01 10:00:30']
     """
     digits = max((_digits(v) for v in values if isinstance(v, float)), default=0)
-    return [None if v is None else _cell(v, digits) for v in values]
+    moments = [v for v in values if isinstance(v, datetime)]
+    if not moments:
+        return [None if v is None else _cell(v, digits) for v in values]
+    finest = {(m.second, m.microsecond): m for m in moments}.values()
+    return [
+        instant(v, finest)
+        if isinstance(v, datetime)
+        else None
+        if v is None
+        else _cell(v, digits)
+        for v in values
+    ]
 
 
 def _digits(value: float) -> int:

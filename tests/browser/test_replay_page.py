@@ -22,6 +22,11 @@ def test_the_page_shows_each_view_of_each_batch(tab: Tab, tmp_path: Path) -> Non
     tab.page.goto(file.as_uri())
     tab.page.wait_for_selector(f"{LIVE} .tabs")
     assert tab.page.locator(f"{LIVE} [data-do='view plan']").count() == 0
+    # Its keys work before anything is clicked.
+    newest = tab.text(BATCH)
+    tab.page.keyboard.press("ArrowLeft")
+    tab.until_other(BATCH, newest)
+    tab.page.keyboard.press("End")
     for view, sign in (
         ("arrivals", "path.dot"),
         ("watermark", "rect.over"),

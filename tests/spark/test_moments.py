@@ -331,8 +331,9 @@ def test_a_run_is_stepped_until_something_happens(session, eventually):
     eventually(lambda: run.snapshot().watermark >= datetime(2024, 1, 1, 0, 1))
     batch = run.snapshot().batch_id
     assert seen.totals.first_with(datetime(2024, 1, 1, 0, 1)).batch_id == batch
-    run.step(2)
-    eventually(lambda: run.snapshot().batch_id >= batch + 2)
+    # As the last line of a cell: what is shown has the step.
+    run.step(2)._repr_mimebundle_()
+    assert run.snapshot().batch_id >= batch + 2
     assert run.snapshot().paused
     with pytest.raises(RunProblem, match="cannot be stepped to 'lat'") as problem:
         run.step(until="lat")

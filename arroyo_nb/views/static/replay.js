@@ -97,5 +97,7 @@ class Replay {
 
 const sheet = JSON.parse(document.getElementById("sheet").textContent);
 const model = new Replay(await unpacked(), sheet);
-render({ model, el: document.getElementById("panel") });
+const place = document.getElementById("panel");
+render({ model, el: place });
+place.querySelector("[tabindex]").focus();  // its keys work at once: the page has nothing else
 setInterval(() => model.tick(), TICK_MS);

@@ -9,6 +9,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.run.interrupts import Interrupted
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
@@ -36,6 +37,16 @@ def test_who_waits_is_always_told_that_the_run_failed(failed):
         with pytest.raises(RunProblem, match="broken"):
             failed.wait(0)
     assert failed.table().num_rows == 0, "what came before can be looked at"
+
+
+def test_an_interrupted_wait_is_one_line(failed, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    failed._life.state = RunState.RUNNING
+    monkeypatch.setattr("arroyo_nb.run.background.time.sleep", interrupted)
+    with pytest.raises(Interrupted, match="the wait was interrupted; the run goes on"):
+        failed.wait()
 
 
 def test_a_view_tells_it_once_and_takes_nothing_from_who_waits(failed):
