@@ -276,24 +276,7 @@ class QueryObservation:
         self._elapsed_s = self.ended_s - self._started_s
         self.took.add(progress.batch_ms / 1000)
         self.written_rows += self._rows_written(progress)
-        for index, trace in enumerate(self.traces):
-            observed = read_observed(progress.observed, index)
-            self._advance(observed.max_event_time)
-            trace.add(
-                TracedBatch(
-                    batch_id=progress.batch_id,
-                    elapsed_s=self._elapsed_s,
-                    watermark=progress.watermark,
-                    late_watermark=late_watermark,
-                    stretches=_read_in(progress),
-                    max_event_time=self.max_event_time,
-                    pane_rows=observed.pane_rows,
-                    exact=observed.exact,
-                    closed_sessions=observed.closed_sessions,
-                    sessions=observed.sessions,
-                    sample_us=observed.sample_us,
-                )
-            )
+        self._trace_windows(progress, late_watermark)
         self.row_trace.add(
             progress.batch_id,
             self._elapsed_s,
@@ -303,18 +286,7 @@ class QueryObservation:
         # After the traces, which have the newest time at their own input: this one has
         # rows too that a predicate has filtered out before they came there.
         self._advance(progress.max_event_time)
-        for name, values in progress.observed.items():
-            if name.startswith(DROPPED) and values["rows"]:
-                _, _, table = name.removeprefix(DROPPED).partition(":")
-                self.dropped_rows[table] += values["rows"]
-                # Two outputs that read a table each sample it: the same record is
-                # listed once.
-                kept = (*self.bad.get(table, ()), *read_bad_rows(values["bad"]))
-                self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
-        for table, fit in read_fits(progress.observed):
-            self.fits[table] = self.fits.get(table, Fit()) + fit
-        for table, newest in read_source_times(progress.observed):
-            self.newest_times[table] = max(self.newest_times.get(table, newest), newest)
+        self._take_records(progress)
         self.source_rows.update(progress.source_rows)
         self.sources_now = self._sources_at(progress)
         self.history.add(
@@ -335,6 +307,45 @@ class QueryObservation:
             _, self.shown = self._written.popleft()
         self.progress = progress
         self.totals.add(self._totals(progress))
+
+    def _trace_windows(
+        self, progress: TriggerProgress, late_watermark: datetime
+    ) -> None:
+        """Add what a batch put into each window aggregate to its trace."""
+        for index, trace in enumerate(self.traces):
+            observed = read_observed(progress.observed, index)
+            self._advance(observed.max_event_time)
+            trace.add(
+                TracedBatch(
+                    batch_id=progress.batch_id,
+                    elapsed_s=self._elapsed_s,
+                    watermark=progress.watermark,
+                    late_watermark=late_watermark,
+                    stretches=_read_in(progress),
+                    max_event_time=self.max_event_time,
+                    pane_rows=observed.pane_rows,
+                    exact=observed.exact,
+                    closed_sessions=observed.closed_sessions,
+                    sessions=observed.sessions,
+                    sample_us=observed.sample_us,
+                )
+            )
+
+    def _take_records(self, progress: TriggerProgress) -> None:
+        """Take over what was seen in the records of the sources: bad data, columns that
+        no record has, newest event times."""
+        for name, values in progress.observed.items():
+            if name.startswith(DROPPED) and values["rows"]:
+                _, _, table = name.removeprefix(DROPPED).partition(":")
+                self.dropped_rows[table] += values["rows"]
+                # Two outputs that read a table each sample it: the same record is
+                # listed once.
+                kept = (*self.bad.get(table, ()), *read_bad_rows(values["bad"]))
+                self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
+        for table, fit in read_fits(progress.observed):
+            self.fits[table] = self.fits.get(table, Fit()) + fit
+        for table, newest in read_source_times(progress.observed):
+            self.newest_times[table] = max(self.newest_times.get(table, newest), newest)
 
     def newest_time(self, source: SourceProgress) -> datetime | None:
         """The newest event time that was read of a source, naive UTC; None: there is
