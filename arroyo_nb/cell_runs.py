@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from arroyo_nb.errors import ArroyoError
 from arroyo_nb.magic_options import CellLine
 from arroyo_nb.run.interrupts import (
     LOOK_S,
@@ -220,6 +221,7 @@ class CellRuns:
         stage, panel = self.stage(), None
         if stage is not None:
             panel = live.show(run, stage, wish)
+        is_raised = False
         try:
             if line.get("wait", stage is None):
                 # A notebook that nobody looks at (nbconvert, papermill) must come to an
@@ -227,11 +229,14 @@ class CellRuns:
                 headless = stage is None
                 limit = duration(self._defaults.headless_for) if headless else None
                 self._wait(run, limit, interrupts)
+        except ArroyoError:
+            is_raised = True
+            raise
         finally:
             # Also after an interrupt or an error: what came so far stays in the
             # notebook.
             if panel is None:
-                publish(live.static_bundle(run, wish))
+                publish(live.static_bundle(run, wish, with_error=not is_raised))
             elif line.get("wait", False):
                 panel.refresh()
 

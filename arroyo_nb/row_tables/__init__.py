@@ -135,7 +135,8 @@ def event_time_column(schema: Schema, named: str | None) -> str | None:
         if len(times) > 1:
             raise CatalogProblem(
                 f"{len(times)} columns may be the event time: {', '.join(times)}",
-                hint=f"name it: --event-time {times[0]}, or event_time='{times[0]}'",
+                hint="name it with --event-time, and the time at which rows came with "
+                "--arrives; in Python event_time= and arrives=",
             )
         return times[0] if times else None
     if named in times:

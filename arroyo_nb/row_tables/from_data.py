@@ -287,5 +287,6 @@ def _arrival_us(value: Any, name: str, number: int) -> int:
 def _missing(name: str, number: int) -> DataProblem:
     return DataProblem(
         f"'{name}' is NULL in row {number + 1}",
-        hint="each row has one: the column is the event time, the arrival, or NOT NULL",
+        hint="the event time, the arrival and what is NOT NULL must be in each row: "
+        "leave out the rows without it",
     )

@@ -350,7 +350,8 @@ def _missing(cell: Cell, name: str) -> ArroyoError:
     return CatalogProblem(
         f"a value of '{name}' is missing",
         span=cell.span,
-        hint="each row has one: the column is the event time, the arrival, or NOT NULL",
+        hint="the event time, the arrival and what is NOT NULL must be in each row: "
+        "leave out the rows without it",
     )
 
 

@@ -174,8 +174,8 @@ def _check_length(cells: list[Cell], header: list[Cell]) -> None:
     raise SyntaxProblem(
         f"the line has {len(cells)} {cell}, the header has {len(header)}",
         span=at,
-        hint="leave a cell empty for NULL; quotes keep a separator that is part of a "
-        'text: "a | b"',
+        hint="leave a cell empty for NULL; a text that has the separator in it "
+        "stands in double quotes",
     )
 
 

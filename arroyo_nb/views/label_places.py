@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arroyo_nb.views.event_time_axis import CHAR
 from arroyo_nb.views.formatting import escaped
@@ -63,6 +63,7 @@ class LabelPlaces:
         text: str,
         places: Sequence[tuple[float, float, str]],
         kind: str = "",
+        gap: int = 0,
     ) -> str:
         """The text as SVG at the first free one of some places; empty: none is free.
 
@@ -74,10 +75,12 @@ class LabelPlaces:
             Each with its x, the y of the base line, and the anchor.
         kind
             Class of the element.
+        gap
+            Pixels that stay free at its right.
         """
         for x, y, anchor in places:
             if self.is_free(box := text_box(x, y, text, anchor)):
-                self.take(box)
+                self.take(replace(box, right=box.right + gap))
                 look = f' class="{kind}"' if kind else ""
                 at = "" if anchor == "start" else f' text-anchor="{anchor}"'
                 return (

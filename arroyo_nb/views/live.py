@@ -317,10 +317,14 @@ class Panel:
         self.refresh()
 
 
-def static_bundle(run: Showable, wish: PanelOptions, marker: str = "") -> Data:
+def static_bundle(
+    run: Showable, wish: PanelOptions, marker: str = "", *, with_error: bool = True
+) -> Data:
     """What stays of a run in the notebook: its first output, whatever was clicked, and
-    a few rows of the others."""
+    a few rows of the others. The error is left out where it follows as the cell's."""
     snapshot = run.snapshot(wish.rows)
+    if not with_error:
+        snapshot = replace(snapshot, error=None)
     others = other_outputs(snapshot, partial(_output_of, run))
     return static_html.bundle(
         snapshot, marker=marker, view=wish.view, plan=wish.plan, others=others

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arroyo_nb.doctor import quick_findings
 from arroyo_nb.run.observe.findings import Finding
-from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.views.formatting import plain
 
 MESSAGE_CHARS, HINT_CHARS = 400, 400
@@ -13,7 +13,9 @@ MESSAGE_CHARS, HINT_CHARS = 400, 400
 def why_no_row(snapshot: Snapshot) -> str:
     """Two sentences of plain text: the nearest cause, and what to do."""
     start = "No row came out" if snapshot.state.ended else "No row yet"
-    found = quick_findings(snapshot)
+    # Why a run failed stands above it.
+    is_told = snapshot.state is RunState.FAILED
+    found = () if is_told else quick_findings(snapshot)
     return f"{start}: {sentences(found[0])}" if found else f"{start}."
 
 

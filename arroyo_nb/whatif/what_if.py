@@ -6,6 +6,7 @@ output for each delay: Spark runs them beside each other, and each reads every c
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,6 +47,13 @@ if TYPE_CHECKING:
 
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.run.run import Run
+
+ROUNDED = (
+    "the delays that keep 99 %, 99.9 % and all rows are rounded up, by a tenth at most"
+)
+
+SURE_AFTER = 10
+"""Batches after which the time that is left is told."""
 
 AT_ONCE = 4
 """Queries that run beside each other: more of them only wait for cores."""
@@ -114,6 +122,8 @@ def what_if(
     folders = _pinned(run, sink, every, tools)
     found: dict[timedelta, DelayOutcome] = {}
     notes = _notes(run, own, every)
+    if named is None:
+        notes.append(ROUNDED)
     reference: pa.Table | None = None
     batches = 0
     # The longest first: the results of the others are compared with its result.
@@ -259,16 +269,33 @@ def _run_to_end(
         (r.chunk_count for r in made.sources.readers if isinstance(r, PinnedTape)),
         default=0,
     )
-    told = ""
+    told, began = "", time.monotonic()
     made.start()
     while not made.wait(LOOK_S):
         tools.cancel_check()
         done = min(output.observation.next_batch for output in made.outputs)
         # Nothing is told twenty times a second.
-        said = f"what-if of {name}: {len(delays)} delays, batch {done} of {chunks}"
+        left = _time_left(time.monotonic() - began, done, chunks)
+        said = (
+            f"what-if of {name}: {len(delays)} delays, batch {done} of {chunks}{left}"
+        )
         if said != told:
             told = said
             tools.tell(said)
+
+
+def _time_left(took_s: float, done: int, chunks: int) -> str:
+    """About how long it still takes; empty where that is soon or cannot be told yet.
+
+    >>> _time_left(20.0, 50, 300)
+    ', about 2 min left; an interrupt ends it, --every makes fewer batches'
+    """
+    minutes = round(took_s / max(done, 1) * (chunks - done) / 60)
+    if done < SURE_AFTER or not minutes:
+        return ""
+    return (
+        f", about {minutes} min left; an interrupt ends it, --every makes fewer batches"
+    )
 
 
 def _outcome(

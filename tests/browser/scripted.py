@@ -119,7 +119,7 @@ def _lateness(step: int, late: int) -> Lateness:
     )
     minutes = [timedelta(minutes=n) for n in (1, 28, 75, 28, 62, 75)]
     rows = sum(each.rows for each in bins)
-    return Lateness(rows, late, bins, *minutes, DELAY)
+    return Lateness(rows, late, bins, *minutes, DELAY, HOUR)
 
 
 def sources(step: int) -> Snapshot:

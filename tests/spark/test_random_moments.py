@@ -462,7 +462,7 @@ def check_kind(run, output, kind, arrivals, hop, unit) -> None:
 
 LATE_COLUMNS = (
     *("n", "key", "event_time_1", "window_start", "window_end"),
-    *("missed_windows", "late_by"),
+    *("missed_windows", "late_by", "batch"),
 )
 
 

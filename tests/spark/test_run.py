@@ -93,7 +93,7 @@ def test_columns_of_a_table_may_be_called_as_those_of_late_rows(session, tmp_pat
     )
     assert run.late().column_names == [
         *("event_time", "late_by", "event_time_1"),
-        *("window_start", "window_end", "missed_windows", "late_by_1"),
+        *("window_start", "window_end", "missed_windows", "late_by_1", "batch"),
     ]
 
 

@@ -230,6 +230,7 @@ def test_headless_raises_what_the_run_failed_with(cells: Cells) -> None:
     text = cells.run("%%arroyo\nSELECT 1")
     assert isinstance(cells.error, RunProblem)
     assert "query_1 failed" in text
+    assert text.count("bad row") == 1, "the error alone tells it"
     assert "Traceback" not in text
 
 

@@ -15,7 +15,8 @@ LINES_HINT = (
 """What can be done about a file that is one JSON document."""
 
 CSV_HINT = (
-    "convert it: pandas.read_csv('FILE').to_json('FILE.jsonl', orient='records', "
+    "in a notebook %%arroyo_rows NAME --from FILE makes a table of it; or convert it: "
+    "pandas.read_csv('FILE').to_json('FILE.jsonl', orient='records', "
     "lines=True, date_format='iso'), and read that with format = 'json'; or send the "
     "rows to a tape: session.emit('FILE.tape', pandas.read_csv('FILE'))"
 )

@@ -165,6 +165,7 @@ def _late_frame(
 ) -> DataFrame:
     read = partial(feeds.read_again, spark, batch.stretches)
     frame = late_frame(aggregate, read, batch.late_watermark)
+    frame = frame.selectExpr("*", f"{batch.batch_id}L")
     # By position: a column of the user's may have any of these names.
     return frame.toDF(*_late_columns(aggregate.input.schema.names))
 
@@ -173,7 +174,7 @@ def _late_columns(columns: Sequence[str]) -> list[str]:
     """The columns of a late row, then what is told of it; what a column is called
     already has another name then, such as ``event_time_1``."""
     names = list(columns)
-    for name in ("event_time", START, END, MISSED, LATE_BY):
+    for name in ("event_time", START, END, MISSED, LATE_BY, "batch"):
         others = (f"{name}_{number}" for number in count(1))
         names.append(next(n for n in chain([name], others) if n not in names))
     return names

@@ -78,6 +78,9 @@ class Lateness:
         or all of them miss no window.
     delay
         The one that there was.
+    pane
+        The length of a pane (:func:`arroyo_nb.spark.observe.pane`): of a tumble its
+        width.
     """
 
     rows: int
@@ -90,6 +93,7 @@ class Lateness:
     keep_999: timedelta
     keep_all: timedelta
     delay: timedelta
+    pane: timedelta
 
     @property
     def kept_share(self) -> float:
@@ -182,6 +186,7 @@ class LatenessCounts:
             keep_999=keep_999,
             keep_all=keep_all,
             delay=self._delay,
+            pane=self._width,
         )
 
     def _basis(self, batch: TracedBatch) -> datetime | None:

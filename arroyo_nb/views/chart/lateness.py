@@ -1,4 +1,4 @@
-"""How far rows came behind the newest event, and which delays would keep them."""
+"""The lateness of rows, and which delays would keep them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LENGTHS = (
 )
 """Ticks of the logarithmic axis of lateness."""
 
-TITLE = "lateness of rows: how far behind the newest event (both axes are logarithmic)"
+TITLE = "lateness of rows, as the view 'watermark' has it (both axes are logarithmic)"
 
 
 def lateness_chart(run: Plottable) -> Any:
@@ -138,5 +138,5 @@ def _axis(lateness: Lateness, end_s: float) -> Any:
         values=[0, *(tick.total_seconds() for tick in ticks)],
         labelExpr=f"{json.dumps(names)}[datum.value]",
         labelOverlap="greedy",
-        title="behind the newest event",
+        title="lateness: newest event past the end of the row's pane",
     )

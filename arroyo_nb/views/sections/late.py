@@ -189,13 +189,22 @@ def sentences(snapshot: Snapshot, most: int) -> list[str]:
     more = snapshot.late_rows - listed
     said = [
         "A row is late where the watermark had passed the end of its window when it "
-        "came: the window was closed, its result was final, and the row is in none."
+        "came: the window was closed, its result was final, and the row is in none.",
+        "Closed for: how far the watermark had passed the end of the window. A delay "
+        "that is longer by so much would have kept the row.",
     ]
     if more > 0:
-        said.append(f"+ {more:,} more: {run}.late() lists them with their values.")
+        said.append(f"+ {more:,} more: {_listing(run)}")
     else:
-        said.append(f"{run}.late() lists them with their values.")
+        said.append(_listing(run))
     return said
+
+
+def _listing(run: str) -> str:
+    return (
+        f"{run}.late() lists them with their values; its late_by counts from the event "
+        "time of the row, and not from the end of the window."
+    )
 
 
 def sums_by_lateness(late: Sequence[LateRows]) -> list[tuple[str, int]]:

@@ -44,8 +44,9 @@ def test_each_line_says_why_its_rows_were_late() -> None:
     batches = [int(line[0]) for line in shown]
     assert batches == sorted(batches, reverse=True)  # newest first
     assert sum(int(line[1].removeprefix("× ")) for line in shown) == LATE.late_rows
-    assert "departures_by_hour.late() lists them with their values." in body(
-        LATE, view="late"
+    assert (
+        "departures_by_hour.late() lists them with their values; its late_by"
+        in body(LATE, view="late")
     )
 
 

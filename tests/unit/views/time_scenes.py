@@ -196,7 +196,7 @@ class Stream:
             can_pause=True,
             arrivals=tuple(arrivals[-self.kept :]),
             late=tuple(late[-200:]),
-            lateness=lateness(behind, late_rows, self.delay),
+            lateness=lateness(behind, late_rows, self.delay, self.slide or self.width),
         )
 
 
@@ -208,7 +208,7 @@ def starts(event: datetime, width: timedelta, slide: timedelta) -> list[datetime
 
 
 def lateness(
-    behind: list[timedelta], late_rows: int, delay: timedelta
+    behind: list[timedelta], late_rows: int, delay: timedelta, pane: timedelta
 ) -> Lateness | None:
     """The lateness of rows, in the bins of :data:`EDGES`."""
     if not behind:
@@ -226,7 +226,7 @@ def lateness(
     return Lateness(
         *(len(ordered), late_rows, bins[: last + 1]),
         *(share(0.5), share(0.99), ordered[-1]),
-        *(share(0.99), share(0.999), ordered[-1], delay),
+        *(share(0.99), share(0.999), ordered[-1], delay, pane),
     )
 
 

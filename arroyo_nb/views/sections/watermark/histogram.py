@@ -1,4 +1,4 @@
-"""How far rows came behind the newest event, and which delay would have kept them.
+"""The lateness of rows, and which delay would have kept them.
 
 A column is a stretch of lateness, as high as the logarithm of its rows: the few rows
 that are late are what one looks for. The columns have one width, so the axis is linear
@@ -28,7 +28,10 @@ MOST_WIDTH = 66.0
 BESIDE = 190
 """Pixels at the right, for the name of the axis and labels of the last marks."""
 
-AXIS = "behind the newest event →"
+AXIS = "lateness →"
+
+EDGE_GAP = 8
+"""Pixels between two lengths below the axis, at least: they have blanks in them."""
 
 ROWS_ABOVE, ROWS_BELOW = (14, 30, 46), (40, 55, 70)
 """Base lines of the labels of marks, from the top and from the axis."""
@@ -87,8 +90,7 @@ def _columns(scale: Scale) -> Iterator[str]:
         height = _height(each.rows, most)
         y = bottom - height
         title = (
-            f"{_length(each.low)} to {_length(each.high)} behind: "
-            f"{count(each.rows, 'row')}"
+            f"{_length(each.low)} to {_length(each.high)}: {count(each.rows, 'row')}"
         )
         kept = min(max(cut - x, 0.0), width)
         rects = [
@@ -133,7 +135,7 @@ def _edges(scale: Scale, places: LabelPlaces) -> Iterator[str]:
         x = scale.at(edge)
         anchor = "start" if x < MARGIN + 4 else "middle"
         yield f'<line class="axis" x1="{x}" x2="{x}" y1="{y - 16}" y2="{y - 12}"/>'
-        yield places.label(_length(edge), [(x, y, anchor)])
+        yield places.label(_length(edge), [(x, y, anchor)], gap=EDGE_GAP)
     yield f'<text x="{WIDTH - 6}" y="{y}" text-anchor="end">{AXIS}</text>'
 
 
@@ -163,11 +165,7 @@ def _marks(scale: Scale, places: LabelPlaces) -> tuple[list[str], list[str]]:
         lines.append(f'<g class="{kind}">{line}</g>')
         labels.append(f'<g class="{kind} over-line">{label}</g>')
         places.take(Box(x - 2, bottom - HEIGHT - 12, x + 2, bottom))
-    keeps = _named(
-        (lateness.keep_99, "99 %"),
-        (lateness.keep_999, "99.9 %"),
-        (lateness.keep_all, "all"),
-    )
+    keeps = _named(*_keeps(lateness))
     below = ((0, "middle"), (8, "start"), (-8, "end"))
     for length, names in keeps:
         x, y = scale.at(length), bottom + 22
@@ -185,7 +183,25 @@ def _named(*marks: tuple[timedelta, str]) -> list[tuple[timedelta, str]]:
     names: dict[timedelta, list[str]] = {}
     for length, name in marks:
         names.setdefault(length, []).append(name)
-    return [(length, ", ".join(each)) for length, each in names.items()]
+    return [(length, _listed(each)) for length, each in names.items()]
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence.
+
+    >>> _listed(["99 %", "99.9 %", "all"])
+    '99 %, 99.9 % and all'
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _keeps(lateness: Lateness) -> tuple[tuple[timedelta, str], ...]:
+    return (
+        (lateness.keep_99, "99 %"),
+        (lateness.keep_999, "99.9 %"),
+        (lateness.keep_all, "all"),
+    )
 
 
 def _base_line(label: str) -> float:
@@ -201,28 +217,34 @@ def in_words(snapshot: Snapshot) -> str:
     lateness = snapshot.lateness
     if lateness is None or not lateness.rows:
         return ""
+    piece = _length(lateness.pane)
     if not lateness.longest:
         return (
-            f"No row of {count(lateness.rows)} came behind the newest event of the "
-            "micro-batches before."
+            f"No row of {count(lateness.rows)} is behind: none came when the newest "
+            f"event of earlier micro-batches had passed the end of its {piece} of "
+            "event time."
         )
     p50, p99 = _length(lateness.p50), _length(lateness.p99)
-    half = f"at most {p50} behind the newest event" if lateness.p50 else "in order"
-    behind = "" if lateness.p50 else " behind the newest event"
     said = [
-        f"Half of {count(lateness.rows, 'row')} came {half}, 99 % at most "
-        f"{p99}{behind}, the last one {_length(lateness.longest)} "
-        "(heights are logarithmic)."
+        f"The lateness of a row is how far the newest event of earlier micro-batches "
+        f"had passed the end of the row's {piece} of event time; the row itself is up "
+        f"to {piece} further behind. It is at most {p50} for half of "
+        f"{count(lateness.rows, 'row')}, {p99} for 99 %, and "
+        f"{_length(lateness.longest)} for the last one (heights are logarithmic)."
     ]
     late, delay = lateness.late_rows, _length(lateness.delay)
     if late:
         were = "row was" if late == 1 else "rows were"
         share = f"{100 * late / lateness.rows:.2g} %"
-        said.append(f"With the delay of {delay} {late:,} {were} late ({share}).")
+        said.append(f"With the delay of {delay}, {late:,} {were} late ({share}).")
     else:
         said.append(f"With the delay of {delay} no row was late.")
-    said.append(
-        f"A delay of {_length(lateness.keep_99)} would have kept 99 %, "
-        f"{_length(lateness.keep_999)} 99.9 %, {_length(lateness.keep_all)} all."
-    )
-    return " ".join(said)
+    return " ".join((*said, _delays_that_keep(lateness)))
+
+
+def _delays_that_keep(lateness: Lateness) -> str:
+    """The delays that would have kept parts of the rows, each once."""
+    first, *more = _named(*_keeps(lateness))
+    said = [f"A delay of {_length(first[0])} would have kept {first[1]}"]
+    said += [f"one of {_length(length)} {names}" for length, names in more]
+    return f"{', '.join(said)}."
