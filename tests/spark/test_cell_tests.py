@@ -11,6 +11,7 @@ import pytest
 
 from arroyo_nb.cell_tests import TestFailure
 from arroyo_nb.errors import ArroyoError, CatalogProblem, DataProblem, RunProblem
+from arroyo_nb.source import ScriptText
 
 CLICKS = """GIVEN clicks --watermark '10 seconds'
 arrives  | at       | user | n
@@ -352,7 +353,8 @@ def test_the_cells_of_the_page(session):
         assert result.passed, str(result)
     name, cell = cells[0]
     wrong = cell.replace("10:00:10 | 2 ", "10:00:10 | 3 ")
-    lines = failed(session.test(wrong, name=name)).splitlines()
+    in_cell = ScriptText(wrong, lines_above=1)
+    lines = failed(session.test(in_cell, name=name)).splitlines()
     assert lines[0].startswith("✗ clicks_per_window: 1 of 3 expectations failed")
     shown = "\n".join(lines[1:])
     assert shown in page

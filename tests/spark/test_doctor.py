@@ -333,7 +333,7 @@ def test_a_cell_nobody_looks_at_asks_the_doctor(engine):
         found = shown("%arroyo doctor")
         assert found["text/plain"].splitlines()[:3] == [
             "few: 3 rows in, 0 rows out",
-            "1. the condition user = 'Ann' (line 1) in WHERE kept none of the 3 rows "
+            "1. the condition user = 'Ann' (line 2) in WHERE kept none of the 3 rows "
             "that came to it: user is 'ann', 'bob'",
             "   hint: did you mean 'ann'?",
         ]
