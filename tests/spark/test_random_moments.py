@@ -433,7 +433,7 @@ def check_kind(run, output, kind, arrivals, hop, unit) -> None:
         else:
             found = list(late_in_windows(arrivals, tape, window))
         for batch, row, edges, missed, by in found:
-            expected.append((row.number, row.key, row.at, *edges, missed, by))
+            expected.append((row.number, row.key, row.at, *edges, missed, by, batch))
             if tape == "r":
                 closed = arrivals.closed_in(edges[1] - US * kind.startswith("session"))
                 shown[batch, *edges, arrivals.late_mark(batch), closed] += 1
