@@ -173,17 +173,8 @@ def column(values: Sequence[Any]) -> list[Shown]:
     """
     digits = max((_digits(v) for v in values if isinstance(v, float)), default=0)
     moments = [v for v in values if isinstance(v, datetime)]
-    if not moments:
-        return [None if v is None else _cell(v, digits) for v in values]
     finest = {(m.second, m.microsecond): m for m in moments}.values()
-    return [
-        instant(v, finest)
-        if isinstance(v, datetime)
-        else None
-        if v is None
-        else _cell(v, digits)
-        for v in values
-    ]
+    return [None if v is None else _cell(v, digits, finest) for v in values]
 
 
 def _digits(value: float) -> int:
@@ -193,14 +184,14 @@ def _digits(value: float) -> int:
     return len(text.partition(".")[2])
 
 
-def _cell(value: Any, digits: int) -> str:
+def _cell(value: Any, digits: int, like: Iterable[datetime] = ()) -> str:
     match value:
         case bool():
             return "true" if value else "false"
         case float():
             return _float(value, digits)
         case datetime():
-            return instant(value)
+            return instant(value, like)
         case date():
             return value.isoformat()
         case timedelta():
