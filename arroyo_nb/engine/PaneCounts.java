@@ -224,7 +224,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
     }
 
     private void turnTo(long micros) {
-      turn();
+      turn(); // where neither pane fits, the one used longest ago gives way
       if (micros >= start && micros < end) {
         return;
       }

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from arroyo_nb.run.run import Run
 
 ROUNDED = (
-    "the delays that keep 99 %, 99.9 % and all rows are rounded up, by a tenth at most"
+    "the delays that keep 99 %, 99.9 % and all rows are rounded up: to whole "
+    "milliseconds, and by a tenth at most"
 )
 
 SURE_AFTER = 10

@@ -135,20 +135,28 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(sql_check._KEPT) <= 50
 
 
-def test_a_keystroke_in_a_long_cell_takes_little_time() -> None:
+def test_a_keystroke_in_a_long_cell_costs_little_of_a_whole_check() -> None:
     parts = statements()
-    problems(parts)
-    taken: list[float] = []
+
+    def cost() -> float:
+        # Of this thread alone: other processes share the machine.
+        start = time.thread_time()
+        problems(parts)
+        return time.thread_time() - start
+
+    whole: list[float] = []
+    for _ in range(3):
+        sql_check._KEPT.clear()
+        whole.append(cost())
+    keys: list[float] = []
     for n in range(60):
         place = (n * 37) % len(parts)
         before = parts[place]
         parts[place] = f"{before} {'x' * (n % 3)}"
-        # Of this thread alone: other processes share the machine.
-        start = time.thread_time()
-        problems(parts)
-        taken.append((time.thread_time() - start) * 1000)
+        keys.append(cost())
         parts[place] = before
-    assert statistics.quantiles(taken, n=20)[-1] <= 60, taken
+    # One to twenty on a quiet machine; in milliseconds, benchmarks/editor.py.
+    assert statistics.median(keys) <= min(whole) / 8, (keys, whole)
 
 
 def test_the_result_of_a_cell_needs_no_second_plan(

@@ -252,7 +252,7 @@ def _diagonal(made: Layout, places: LabelPlaces) -> str:
     if ideal > up.high:  # it leaves the picture through its upper edge
         high = low + (high - low) * ((up.high - moment(low)) / (ideal - moment(low)))
     x, y = across.at(high), up.at(min(moment(high), up.high))
-    text = f"× {speed:,.4g}: as fast as events"
+    text = f"no delay at speed {speed:,.4g}"
     label = places.label(
         text, [(x - 8, y + 16, "end"), (x + 8, y + 14, "start")], "ideal"
     )
