@@ -306,11 +306,30 @@ def _nested(text: str, type_: pa.DataType) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError(
-            'write a list as [1, 2], a struct as {"a": 1}, or name its fields in the '
-            "header, as window.start"
-        ) from None
+        raise ValueError(_how_nested(type_)) from None
     return _json_value(value, type_)
+
+
+def _how_nested(type_: pa.DataType) -> str:
+    """How a cell has a list or a struct."""
+    import pyarrow as pa
+
+    if not _is_list(type_):
+        return (
+            'write a struct as {"a": 1}, or name its fields in the header, as '
+            "window.start"
+        )
+    is_text = pa.types.is_string(type_.value_type)
+    return f"write a list as {_TEXT_LIST if is_text else _LIST}"
+
+
+_LIST, _TEXT_LIST = "[1, 2]", '["a", "b"]'
+
+
+def _is_list(type_: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_))
 
 
 def _json_value(value: Any, type_: pa.DataType) -> Any:
@@ -326,9 +345,9 @@ def _json_value(value: Any, type_: pa.DataType) -> Any:
             field.name: _json_value(value.get(field.name), field.type)
             for field in type_
         }
-    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+    if _is_list(type_):
         if not isinstance(value, list):
-            raise ValueError("write a list as [1, 2]")
+            raise ValueError(_how_nested(type_))
         return [_json_value(part, type_.value_type) for part in value]
     if isinstance(value, bool):
         return read_value("true" if value else "false", type_)
@@ -426,6 +445,8 @@ def type_name(type_: pa.DataType) -> str:
         return "TIMESTAMP"
     if pa.types.is_duration(type_):
         return "INTERVAL"
+    if _is_list(type_):
+        return f"{type_name(type_.value_type)}[]"
     names = {
         "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT",
         "int64": "BIGINT", "uint8": "TINYINT UNSIGNED", "uint16": "SMALLINT UNSIGNED",

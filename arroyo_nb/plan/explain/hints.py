@@ -115,7 +115,13 @@ def _text_comparison(cast: exp.Cast, comparison: exp.Expr) -> str:
     texts = [t for t in comparison.find_all(exp.Literal) if t.is_string]
     said = f"the number {named} is compared as text, as in Arroyo"
     if not texts:
-        return f"{said}: cast the text to a number, as in CAST(a AS BIGINT)"
+        # A text that is no number would end the run, if it were CAST.
+        others = [c for c in comparison.find_all(exp.Column) if c is not number]
+        other = others[0].name if others else "..."
+        return (
+            f"{said}: cast the text to a number, as in TRY_CAST({other} AS BIGINT), "
+            "which gives NULL for a text that is none"
+        )
     text = texts[0].name
     if _NUMBER.fullmatch(text):
         return f"{said}: write {text} without quotes"

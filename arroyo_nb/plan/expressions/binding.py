@@ -147,7 +147,11 @@ def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
 def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
     """Arroyo has words of its own for months in a window."""
     if isinstance(node, exp.Interval):
-        window_calls.without_months(written_interval(node))
+        try:
+            window_calls.without_months(written_interval(node))
+        except (CatalogProblem, PlanProblem) as problem:
+            problem.span = span_of(node)
+            raise
     return bind(node, scope)
 
 

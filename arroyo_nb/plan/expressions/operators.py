@@ -27,9 +27,11 @@ from arroyo_nb.schema import (
     DATE,
     INTERVAL,
     JSON,
+    JSON_VALUE,
     NULL,
     TEXT,
     Decimal,
+    StructOf,
     Timestamp,
     Type,
 )
@@ -159,13 +161,24 @@ def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
     common = _comparable(types)
     if common is None:
         named = ", ".join(map(str, types[:-1])) + f" and {types[-1]}"
-        raise CatalogProblem(f"Cannot infer common argument type for {where}: {named}")
+        raise CatalogProblem(
+            f"Cannot infer common argument type for {where}: {named}",
+            hint=_made_alike(types),
+        )
     found = [cast(operand, common) for operand in operands]
     for one, type_ in zip(found, types, strict=True):
         if common == TEXT and is_number(type_):
             # Nobody wrote this cast: plan.hints tells of it.
             one.meta[AS_TEXT] = True
     return found
+
+
+def _made_alike(types: Sequence[Type]) -> str:
+    if JSON_VALUE in types:
+        return "write ->> in place of ->, which gives the text of a JSON value"
+    if any(isinstance(type_, StructOf) for type_ in types):
+        return "compare one field of the struct, as in w.start"
+    return "write CAST(... AS TYPE), so that they have one type"
 
 
 def _comparable(types: Sequence[Type]) -> Type | None:

@@ -63,6 +63,8 @@ def misplaced_window(call: exp.Anonymous) -> PlanProblem:
         f"time window function {call.name} is not allowed in this context. "
         "Are you missing a GROUP BY clause?",
         span=place_of(call),
+        hint=f"SELECT {call.name}(...) AS w and GROUP BY w; a query around that one "
+        "can use w as any column",
     )
 
 
@@ -80,7 +82,11 @@ def _window_duration(argument: exp.Expr) -> timedelta:
     if isinstance(argument, exp.Interval):
         size: timedelta = argument.meta["interval"]
     elif isinstance(argument, exp.Literal) and type_of(argument) == TEXT:
-        size = without_months(parse_interval(argument.name))
+        try:
+            size = without_months(parse_interval(argument.name))
+        except (CatalogProblem, PlanProblem) as problem:
+            problem.span = place_of(argument)
+            raise
     else:
         raise PlanProblem(
             "unsupported Duration expression, expect duration literal, not "
@@ -92,6 +98,7 @@ def _window_duration(argument: exp.Expr) -> timedelta:
         raise PlanProblem(
             "the duration of a window must be longer than zero",
             span=place_of(argument),
+            hint="write how long it is, as in INTERVAL '1 minute'",
         )
     return size
 

@@ -47,11 +47,14 @@ class Grouping:
         The select list, bound over ``node``.
     grouped
         Whether there is an aggregate.
+    window_call
+        The window call among the keys; None where no key calls one.
     """
 
     node: Node
     items: tuple[Named, ...]
     grouped: bool
+    window_call: exp.Expr | None = None
 
 
 def group(
@@ -81,7 +84,8 @@ def group(
     if having is not None and predicate is not None:
         result = Filter(aggregate, above(predicate), span=span_of(having))
     listed = tuple(replace(item, expression=above(item.expression)) for item in items)
-    return Grouping(result, listed, grouped=True)
+    calls = [k.expression for k in keys if window_calls.window_of(k.expression)]
+    return Grouping(result, listed, grouped=True, window_call=next(iter(calls), None))
 
 
 def _keys(

@@ -23,7 +23,7 @@ from arroyo_nb.errors import (
 from arroyo_nb.functions.types import common_type
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.binding import bind, bind_row_condition
-from arroyo_nb.plan.expressions.naming import output_name
+from arroyo_nb.plan.expressions.naming import output_name, shown
 from arroyo_nb.plan.expressions.scope import (
     ErrorCollector,
     Scope,
@@ -241,7 +241,12 @@ def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
     repairs = [AddGroupKey(place)] if place else []
     if grouping.grouped:
         problem = window_calls.misplaced_window(call)
-        problem.repairs = tuple(repairs)
+        if (other := grouping.window_call) is not None:
+            problem.hint = (
+                f"GROUP BY has another window, {shown(other)}: write that one here too"
+            )
+        else:
+            problem.repairs = tuple(repairs)
         return problem
     return PlanProblem(
         "can't call a windowing function without grouping by it in an aggregate",

@@ -98,6 +98,7 @@ def _windowed(node: Aggregate) -> Node:
         raise PlanProblem(
             "do not support 2 window expressions in group by",
             span=place_of(windows[1].expression),
+            hint="GROUP BY one of them, and write a query for the other",
         )
     if not windows:
         return node

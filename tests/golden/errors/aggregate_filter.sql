@@ -6,6 +6,7 @@ SELECT sum(fare) FILTER (WHERE count(*) > 1), count(*) FILTER (WHERE tumble('1 s
 -- <cell>:1:70: time window function tumble is not allowed in this context. Are you missing a GROUP BY clause?
 --   SELECT sum(fare) FILTER (WHERE count(*) > 1), count(*) FILTER (WHERE tumble('1 s') IS NULL), upper(name) FILTER (WHERE done) FROM trips GROUP BY tumble('1 s')
 --                                                                        ^^^^^^^^^^^^^
+--   hint: SELECT tumble(...) AS w and GROUP BY w; a query around that one can use w as any column
 -- <cell>:1:94: FILTER is only supported for aggregates
 --   SELECT sum(fare) FILTER (WHERE count(*) > 1), count(*) FILTER (WHERE tumble('1 s') IS NULL), upper(name) FILTER (WHERE done) FROM trips GROUP BY tumble('1 s')
 --                                                                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

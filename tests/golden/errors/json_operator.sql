@@ -12,6 +12,7 @@ SELECT sum(name->'a') FROM trips
 -- <cell>:1:8: Cannot infer common argument type for comparison operation =: JSON VALUE and TEXT
 --   SELECT name->'a' = 'x' FROM trips;
 --          ^^^^^^^^^^^^^^^
+--   hint: write ->> in place of ->, which gives the text of a JSON value
 -- <cell>:2:8: Unsupported CAST from JSON VALUE to TIMESTAMP
 --   SELECT (name->'a')::TIMESTAMP FROM trips;
 --          ^^^^^^^^^^^^^^^^^^^^^^

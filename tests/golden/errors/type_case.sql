@@ -3,3 +3,4 @@ SELECT CASE WHEN done THEN 1 ELSE at END FROM trips
 -- <cell>:1:8: Cannot infer common argument type for CASE: BIGINT and TIMESTAMP
 --   SELECT CASE WHEN done THEN 1 ELSE at END FROM trips
 --          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: write CAST(... AS TYPE), so that they have one type

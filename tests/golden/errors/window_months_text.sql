@@ -1,6 +1,6 @@
 SELECT count(*) FROM clicks GROUP BY tumble('1 month')
 -- error
--- <cell>:1:38: Windows do not support durations specified as months
+-- <cell>:1:45: Windows do not support durations specified as months
 --   SELECT count(*) FROM clicks GROUP BY tumble('1 month')
---                                        ^^^^^^^^^^^^^^^^^
+--                                               ^^^^^^^^^
 --   hint: write a number of days

@@ -25,6 +25,8 @@ SCHEMA = pa.schema(
         "user": pa.string(),
         "a.b": pa.int32(),
         "deep": pa.struct({"x": pa.struct({"y": pa.float64()})}),
+        "users": pa.list_(pa.string()),
+        "days": pa.list_(pa.int64()),
     }
 )
 CHANGES = pa.schema(
@@ -68,6 +70,9 @@ def test_a_window_is_one_cell_too():
         ("n | window.start\n1 | 25:99", "2:5", "which is TIMESTAMP"),
         ("n | user\n1", "2:1", "the line has 1 cell, the header has 2"),
         ("window\n[1]", "2:1", "is not a value of 'window'"),
+        ("users\n[ann]", "2:1", "which is TEXT[]\n"),
+        ("users\nann", "2:1", 'hint: write a list as ["a", "b"]'),
+        ("days\n1", "2:1", "hint: write a list as [1, 2]"),
         ('window\n{"begin": 1}', "2:1", "is not a value of 'window'"),
     ],
 )

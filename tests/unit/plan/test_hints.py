@@ -74,7 +74,7 @@ def test_a_source_whose_rows_have_a_time_of_their_own_forgets_nothing(
         ("v > '2026-01-01'", "write to_timestamp_millis(v) for milliseconds"),
         ("v BETWEEN '5' AND '7'", "write 5 without quotes"),
         ("v IN ('x')", "the number v is compared as text, as in Arroyo, with 'x'"),
-        ("v = name", "cast the text to a number, as in CAST(a AS BIGINT)"),
+        ("v = name", "cast the text to a number, as in TRY_CAST(name AS BIGINT)"),
     ],
 )
 def test_a_number_that_is_compared_as_text_is_told(condition: str, said: str) -> None:
