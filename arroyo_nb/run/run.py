@@ -360,7 +360,8 @@ class Run(BackgroundTask, RunResults):
         """The windows that rows came for: start, end, rows, late rows, state, batch
         that closed it. A row that missed several windows of a hop is late in each.
         Of rows that change each new version is one, and taking one back
-        is none.
+        is none. Where rows are put into windows more than once, as on both sides of a
+        join, a first column ``table`` says whose rows are counted.
 
         Sessions with a key are told as the stretches of time that have any, all keys
         together, with edges near by an eighth of the gap; without a key each that has

@@ -99,8 +99,8 @@ def _title(found: Comparison) -> str:
         return f"{first} and {second} have the same windows, late rows and result"
     said = []
     if found.differing:
-        windows = count(len(found.differing), "window")
-        said.append(f"{windows} of {count(len(found.pairs))} differ")
+        windows = count(_distinct(found.differing), "window")
+        said.append(f"{windows} of {count(_distinct(found.pairs))} differ")
     late = found.late_counts
     if late[0] != late[1]:
         said.append(f"late rows: {count(late[0])} against {count(late[1])}")
@@ -112,6 +112,11 @@ def _title(found: Comparison) -> str:
             f"{count(found.result_rows[1])}"
         )
     return f"{first} against {second}: " + "; ".join(said)
+
+
+def _distinct(pairs: Sequence[WindowPair]) -> int:
+    """How many windows these are: that of two tables is one window."""
+    return len({(pair.start, pair.end) for pair in pairs})
 
 
 def _captions(found: Comparison) -> Iterator[str]:
@@ -134,6 +139,10 @@ def _windows(found: Comparison) -> dict[str, str]:
         (interval(p.start, p.end), *map(count, (*p.rows, *p.late_rows)))
         for p in found.differing[:LISTED]
     ]
+    if found.has_tables:
+        columns = ("table", *columns)
+        tables = (plain(p.table, NAME_CHARS) for p in found.differing)
+        lines = [(table, *line) for table, line in zip(tables, lines, strict=False)]
     return listing(columns, lines, nothing="no window differs")
 
 
@@ -155,8 +164,11 @@ def _svg(found: Comparison) -> str:
         f'<line class="tick" x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{MIDDLE}" '
         f'y2="{MIDDLE}"/>',
     ]
+    # The bars of one window stand beside each other, one for each table.
+    tables = [*dict.fromkeys(pair.table for pair in pairs)]
     for pair in pairs:
-        parts += _pair(axis, pair, most, wide)
+        place = len(tables) - 1 - tables.index(pair.table)
+        parts += _pair(axis, pair, most, wide / len(tables), place)
     return svg(BOTTOM + 22, _in_words(found), parts)
 
 
@@ -173,11 +185,14 @@ def _width(axis: Axis, pairs: Sequence[WindowPair]) -> float:
     return max(2.0, min(apart - 1.5, 24.0))
 
 
-def _pair(axis: Axis, pair: WindowPair, most: int, wide: float) -> list[str]:
-    x = axis.at(pair.end) - wide
+def _pair(
+    axis: Axis, pair: WindowPair, most: int, wide: float, place: int
+) -> list[str]:
+    x = axis.at(pair.end) - wide * (place + 1)
     up, down = (round(HALF * rows / most, 1) for rows in pair.rows)
+    table = f" {plain(pair.table, NAME_CHARS)}" if pair.table else ""
     told = (
-        f"{interval(pair.start, pair.end)}: {count(pair.rows[0])} against "
+        f"{interval(pair.start, pair.end)}{table}: {count(pair.rows[0])} against "
         f"{count(pair.rows[1], 'row')}, late {count(pair.late_rows[0])} against "
         f"{count(pair.late_rows[1])}"
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.observe.snapshot import WindowBar
+from arroyo_nb.run.loaded_trace import LoadedTrace
+from arroyo_nb.run.observe.late_table import table_names
+from arroyo_nb.run.observe.snapshot import RunState, WindowBar
 from arroyo_nb.whatif.differences import Difference, difference
 
 if TYPE_CHECKING:
@@ -27,12 +29,14 @@ and how often more than the other."""
 
 @dataclass(frozen=True)
 class WindowPair:
-    """A window of either run; None: that run has no row for it."""
+    """A window of either run; None: that run has no row for it. ``table`` is the one
+    whose rows are counted; empty where a run has one only."""
 
     start: datetime
     end: datetime
     first: WindowBar | None
     second: WindowBar | None
+    table: str = ""
 
     @property
     def rows(self) -> tuple[int, int]:
@@ -60,6 +64,14 @@ def _rows(bar: WindowBar) -> int:
 
 def _late(bar: WindowBar) -> int:
     return bar.late_rows
+
+
+@dataclass(frozen=True)
+class TableWindows:
+    """The windows that rows of one table are put into; empty: its name is unknown."""
+
+    table: str
+    bars: Sequence[WindowBar]
 
 
 class ComparisonViews(Protocol):
@@ -111,6 +123,11 @@ class Comparison:
         return tuple(pair for pair in self.pairs if pair.differs)
 
     @property
+    def has_tables(self) -> bool:
+        """Whether the windows of several tables are compared."""
+        return any(pair.table for pair in self.pairs)
+
+    @property
     def is_same(self) -> bool:
         """Whether windows, late counts and results are the same."""
         late = self.late_counts[0] == self.late_counts[1]
@@ -144,14 +161,16 @@ class Comparison:
 
     def windows(self) -> pa.Table:
         """A row for each window of either run: rows and late rows of both, and whether
-        they differ."""
+        they differ. Where a run puts the rows of several tables into windows, each
+        table has rows of its own, and a first column ``table`` names it."""
         import pyarrow as pa
 
         time, number = pa.timestamp("us"), pa.int64()
-        columns: dict[str, pa.Array] = {
-            "start": pa.array([p.start for p in self.pairs], time),
-            "end": pa.array([p.end for p in self.pairs], time),
-        }
+        columns: dict[str, pa.Array] = {}
+        if self.has_tables:
+            columns["table"] = pa.array([p.table for p in self.pairs], pa.string())
+        columns["start"] = pa.array([p.start for p in self.pairs], time)
+        columns["end"] = pa.array([p.end for p in self.pairs], time)
         for index, which in enumerate(("first", "second")):
             rows = [pair.rows[index] for pair in self.pairs]
             late = [pair.late_rows[index] for pair in self.pairs]
@@ -162,7 +181,11 @@ class Comparison:
 
 
 def compare_runs(
-    first: Run, second: Run, views: ComparisonViews, *, output: int = 0
+    first: Run | LoadedTrace,
+    second: Run | LoadedTrace,
+    views: ComparisonViews,
+    *,
+    output: int = 0,
 ) -> Comparison:
     """Compare two runs as they are now: what each has kept of its result, and what its
     trace tells.
@@ -170,7 +193,7 @@ def compare_runs(
     Parameters
     ----------
     first, second
-        The runs.
+        The runs, or traces of runs.
     views
         How the comparison is shown.
     output
@@ -182,12 +205,12 @@ def compare_runs(
         When one of them has failed, or keeps no rows.
     """
     results = first.table(output), second.table(output)
-    bars = [_bars(run, output) for run in (first, second)]
+    windows = [_windows(run, output) for run in (first, second)]
     counts = _late_count(first, output), _late_count(second, output)
     notes = [
         f"{name} has not ended: it is compared as it is now"
         for name, run in zip(_names(first, second), (first, second), strict=True)
-        if not run.state.ended
+        if not _state(run).ended
     ]
     if _columns(results[0]) != _columns(results[1]):
         notes.append("the results have other columns: no row is the same")
@@ -196,7 +219,7 @@ def compare_runs(
         notes.append("late rows are compared by their counts")
     return Comparison(
         names=_names(first, second),
-        pairs=paired(*bars),
+        pairs=paired_tables(*windows),
         result=difference(*results),
         late_counts=counts,
         late=late,
@@ -207,34 +230,85 @@ def compare_runs(
 
 
 def paired(
-    first: Sequence[WindowBar], second: Sequence[WindowBar]
+    first: Sequence[WindowBar], second: Sequence[WindowBar], table: str = ""
 ) -> tuple[WindowPair, ...]:
     """The windows of two runs by their start and end, in that order."""
     by_edges = [{(bar.start, bar.end): bar for bar in bars} for bars in (first, second)]
     edges = sorted(by_edges[0].keys() | by_edges[1].keys())
-    return tuple(WindowPair(*e, by_edges[0].get(e), by_edges[1].get(e)) for e in edges)
+    return tuple(
+        WindowPair(*e, by_edges[0].get(e), by_edges[1].get(e), table) for e in edges
+    )
 
 
-def _names(first: Run, second: Run) -> tuple[str, str]:
+def paired_tables(
+    first: Sequence[TableWindows], second: Sequence[TableWindows]
+) -> tuple[WindowPair, ...]:
+    """The windows of two runs by table, start and end, sorted by time."""
+    is_one = max(len(first), len(second)) < 2
+    pairs = [
+        pair
+        for table, own, other in _matched_tables(first, second)
+        for pair in paired(own, other, "" if is_one else table)
+    ]
+    # Stable: the tables of one window stay in the order in which the query has them.
+    return tuple(sorted(pairs, key=lambda pair: (pair.start, pair.end)))
+
+
+def _matched_tables(
+    first: Sequence[TableWindows], second: Sequence[TableWindows]
+) -> Iterator[tuple[str, Sequence[WindowBar], Sequence[WindowBar]]]:
+    """The windows of tables with the same name; then the other tables, in the order in
+    which each query has them: the same query may read ``a`` here and ``b`` there."""
+    by_name = {each.table: each for each in second}
+    names = {each.table for each in first}
+    others = iter([each for each in second if each.table not in names])
+    for each in first:
+        other = by_name.get(each.table) or next(others, None)
+        if other is None:
+            yield each.table, each.bars, ()
+        else:
+            either = dict.fromkeys(t for t in (each.table, other.table) if t)
+            yield " / ".join(either), each.bars, other.bars
+    yield from ((other.table, (), other.bars) for other in others)
+
+
+def _names(first: Run | LoadedTrace, second: Run | LoadedTrace) -> tuple[str, str]:
     if first.name != second.name:
         return first.name, second.name
     return f"{first.name} (first)", f"{second.name} (second)"
 
 
-def _bars(run: Run, output: int) -> list[WindowBar]:
-    traces = run.outputs[output].observation.traces
-    return [bar for trace in traces for bar in trace.windows()]
+def _windows(run: Run | LoadedTrace, output: int) -> list[TableWindows]:
+    if isinstance(run, LoadedTrace):
+        return [TableWindows("", run.snapshot(0, output).windows)]
+    seen = run.outputs[output].observation
+    tables = table_names(seen.aggregates)
+    return [
+        TableWindows(table, trace.windows())
+        for table, trace in zip(tables, seen.traces, strict=True)
+    ]
 
 
-def _late_count(run: Run, output: int) -> int:
+def _late_count(run: Run | LoadedTrace, output: int) -> int:
+    if isinstance(run, LoadedTrace):
+        return run.snapshot(0, output).late_rows
     return run.outputs[output].observation.late_rows
 
 
+def _state(run: Run | LoadedTrace) -> RunState:
+    return run.snapshot(0).state if isinstance(run, LoadedTrace) else run.state
+
+
 def _late_difference(
-    first: Run, second: Run, output: int, counts: Sequence[int]
+    first: Run | LoadedTrace,
+    second: Run | LoadedTrace,
+    output: int,
+    counts: Sequence[int],
 ) -> Difference | None:
     """The late rows that only one has; None where they are too many, or where a run
-    cannot list its own."""
+    cannot list its own. A trace has none: it was saved without the rows that came."""
+    if isinstance(first, LoadedTrace) or isinstance(second, LoadedTrace):
+        return None
     if max(counts) > MOST_LATE_ROWS:
         return None
     try:

@@ -8,6 +8,7 @@ had closed before. The stream itself pays nothing for it.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from itertools import chain, count
@@ -105,8 +106,37 @@ def windows_table(observation: QueryObservation, what: str) -> pa.Table:
     RunProblem
         When the run was not traced.
     """
+    import pyarrow as pa
+
     _refuse_untraced(observation, what)
-    return windows_of([bar for trace in observation.traces for bar in trace.windows()])
+    tables = table_names(observation.aggregates)
+    found = [
+        (table, bar)
+        for table, trace in zip(tables, observation.traces, strict=True)
+        for bar in trace.windows()
+    ]
+    windows = windows_of([bar for _, bar in found])
+    if len(tables) < 2:
+        return windows
+    column = pa.array([table for table, _ in found], pa.string())
+    return windows.add_column(0, "table", column)
+
+
+def table_names(aggregates: Sequence[nodes.WindowAggregate]) -> list[str]:
+    """The table whose rows each aggregate puts into windows. Aggregates over the same
+    one are numbered, such as ``clicks (1)`` and ``clicks (2)``."""
+    names = [" and ".join(_tables_below(aggregate)) for aggregate in aggregates]
+    often, before = Counter(names), Counter[str]()
+    numbered = []
+    for name in names:
+        before[name] += 1
+        numbered.append(name if often[name] == 1 else f"{name} ({before[name]})")
+    return numbered
+
+
+def _tables_below(aggregate: nodes.WindowAggregate) -> Iterator[str]:
+    sources = (node for node in walk(aggregate) if isinstance(node, nodes.Source))
+    return iter(dict.fromkeys(source.table.name for source in sources))
 
 
 def windows_of(bars: Sequence[WindowBar]) -> pa.Table:

@@ -2,15 +2,28 @@
 
 import re
 from base64 import b64decode
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
+from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.snapshot import WindowBar, WindowState
-from arroyo_nb.views.compare import COMPARISON_VIEWS
-from arroyo_nb.whatif.comparison import Comparison, paired
+from arroyo_nb.run.observe.trace import TracedBatch
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.prepare import RunFolder, prepare
+from arroyo_nb.run.run import Run
+from arroyo_nb.schema import EPOCH
+from arroyo_nb.views.compare import COMPARISON_VIEWS, compare
+from arroyo_nb.whatif.comparison import (
+    Comparison,
+    TableWindows,
+    paired,
+    paired_tables,
+)
 from arroyo_nb.whatif.differences import difference
 
 HOUR = timedelta(hours=1)
@@ -114,3 +127,87 @@ def test_hundreds_of_windows_are_not_all_drawn_and_that_is_said():
 def test_late_rows_that_cannot_be_listed_are_refused_with_words():
     with pytest.raises(RunProblem, match="cannot be listed"):
         compared().late_table()
+
+
+TABLES = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);
+CREATE TABLE tocks WITH (connector = 'impulse', event_rate = 1000);
+"""
+SIDE = "(SELECT tumble(INTERVAL '1 hour') AS w, count(*) AS n FROM {} GROUP BY w)"
+
+
+class RunWithoutEngine(Run):
+    """Its late rows cannot be listed: Spark would."""
+
+    def late(self, output=0):
+        raise RunProblem(f"no engine lists the late rows of output {output}")
+
+
+def made_run(folder, query, *panes, name="run"):
+    """A run that is not started, with rows in the panes of each of its windows."""
+    plan = plan_script(TABLES + query, Catalog())
+    engine = SimpleNamespace(status="starting")
+    prepared = prepare(name, plan, RunOptions(keep=True))
+    run = RunWithoutEngine(prepared, engine, RunFolder(folder))
+    traces = run.outputs[0].observation.traces
+    for trace, rows in zip(traces, panes, strict=True):
+        pane_rows = {
+            (START + hour * HOUR).replace(tzinfo=UTC): n for hour, n in rows.items()
+        }
+        trace.add(TracedBatch(0, 0.0, None, EPOCH, {}, None, pane_rows))
+    return run
+
+
+def joined_run(folder, left, right, *panes, name="run"):
+    sides = (SIDE.format(left), SIDE.format(right))
+    query = (
+        f"SELECT a.w, a.n, b.n AS m FROM {sides[0]} a JOIN {sides[1]} b ON a.w = b.w"
+    )
+    return made_run(folder, query, *panes, name=name)
+
+
+def test_both_sides_of_a_join_are_compared(tmp_path):
+    first = joined_run(tmp_path, "ticks", "tocks", {8: 3}, {8: 2}, name="a")
+    second = joined_run(tmp_path, "ticks", "tocks", {8: 2}, {8: 2}, name="b")
+    found = compare(first, second)
+    assert not found.is_same
+    assert [
+        (row["table"], row["first_rows"], row["second_rows"], row["differs"])
+        for row in found.windows().to_pylist()
+    ] == [("ticks", 3, 2, True), ("tocks", 2, 2, False)]
+    text = repr(found)
+    assert "1 window of 1 differ" in text
+    assert "ticks" in text.splitlines()[3]
+    (data,) = re.findall(r"base64,([^\"]+)\"", found._repr_html_())
+    drawn = b64decode(data).decode()
+    # The bars of both tables stand beside each other.
+    assert len(set(re.findall(r'class="bar closed" x="([^"]+)"', drawn))) == 2
+    assert "09:00 ticks: 3 against 2 rows" in drawn
+
+
+def test_the_windows_of_a_run_name_their_table_where_it_has_several(tmp_path):
+    run = joined_run(tmp_path, "ticks", "tocks", {8: 3}, {8: 2, 9: 1})
+    assert run.windows()["table"].to_pylist() == ["ticks", "tocks", "tocks"]
+    some = "ticks WHERE counter > 5"
+    itself = joined_run(tmp_path, "ticks", some, {8: 3}, {8: 2, 9: 1})
+    numbered = ["ticks (1)", "ticks (2)", "ticks (2)"]
+    assert itself.windows()["table"].to_pylist() == numbered
+    one = made_run(tmp_path, SIDE.format("ticks")[1:-1], {8: 1})
+    assert one.windows().column_names[0] == "start"
+    assert compare(one, one).windows().column_names[0] == "start"
+
+
+def test_tables_of_other_names_are_compared_by_their_order():
+    pairs = paired_tables(
+        [TableWindows("a", [bar(8, 1)]), TableWindows("both", [bar(8, 2)])],
+        [TableWindows("both", [bar(8, 2)]), TableWindows("b", [bar(8, 5)])],
+    )
+    assert [(p.table, *p.rows) for p in pairs] == [("a / b", 1, 5), ("both", 2, 2)]
+    pairs = paired_tables(
+        [TableWindows("a", [bar(8, 1)])],
+        [TableWindows("b", [bar(8, 1)]), TableWindows("c", [bar(8, 3)])],
+    )
+    assert [(p.table, *p.rows) for p in pairs] == [("a / b", 1, 1), ("c", 0, 3)]
+    pairs = paired_tables(
+        [TableWindows("a", [bar(8, 1)])], [TableWindows("b", [bar(8, 1)])]
+    )
+    assert [pair.table for pair in pairs] == [""]
