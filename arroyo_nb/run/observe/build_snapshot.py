@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.late_table import table_names
 from arroyo_nb.run.observe.plan_steps import plan_steps
 from arroyo_nb.run.observe.snapshot import (
     Moment,
@@ -74,7 +75,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         watermark=naive(newest.watermark) if newest else None,
         max_event_time=naive(seen.max_event_time),
         windowed=query.sink.window is not None,
-        window_text=window_text(query.sink.window),
+        window_text=_windows_drawn(run.handle, query.sink, seen.aggregates),
         sessions=trace is not None and isinstance(trace.window, nodes.SessionWindow),
         density=trace.density() if trace and seen.aggregates[0].keys else (),
         open_sessions=progress.open_sessions if progress else None,
@@ -167,6 +168,18 @@ def _newest_moment(totals: BatchLog) -> Moment | None:
         return None
     last = totals[-1].batch_id
     return Moment(last, totals[0].batch_id, last)
+
+
+def _windows_drawn(
+    handle: str, sink: nodes.Sink, aggregates: Sequence[nodes.WindowAggregate]
+) -> str:
+    """The window of the query; where several tables are put into windows, as on both
+    sides of a join, of which one they are drawn, and where the others are."""
+    text = window_text(sink.window)
+    drawn, *others = (f"'{name}'" for name in table_names(aggregates) or [""])
+    if not others:
+        return text
+    return f"{text} of {drawn}, {handle}.windows() has {' and '.join(others)} too"
 
 
 def window_text(window: nodes.Window | None) -> str:

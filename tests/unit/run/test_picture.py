@@ -223,3 +223,21 @@ def test_a_run_without_windows_says_where_its_recording_ends(tmp_path, monkeypat
     assert "batches after 1 are counted but not recorded: no view goes back" in (
         trace_left_out(run.snapshot(output=1))
     )
+
+
+JOIN = """
+CREATE TABLE a WITH (connector = 'impulse', event_rate = 1000);
+CREATE TABLE b WITH (connector = 'impulse', event_rate = 1000);
+SELECT x.w, x.n, y.n AS m
+FROM (SELECT tumble('1 hour') AS w, count(*) AS n FROM a GROUP BY w) x
+JOIN (SELECT tumble('1 hour') AS w, count(*) AS n FROM b GROUP BY w) y ON x.w = y.w
+"""
+
+
+def test_of_a_join_it_is_said_whose_windows_are_drawn(tmp_path):
+    plan = plan_script(JOIN, Catalog())
+    engine = SimpleNamespace(status="starting")
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
+    assert run.snapshot().window_text == (
+        f"tumble 1 h of 'a', {run.handle}.windows() has 'b' too"
+    )
