@@ -18,6 +18,7 @@ from arroyo_nb.whatif.comparison import Comparison, WindowPair, compare_runs
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from arroyo_nb.run.loaded_trace import LoadedTrace
     from arroyo_nb.run.run import Run
 
 MOST_PAIRS = 120
@@ -62,29 +63,10 @@ class ComparisonPage:
 COMPARISON_VIEWS = ComparisonPage()
 
 
-def compare(first: Run, second: Run, *, output: int = 0) -> Comparison:
-    """Compare two runs: windows with other rows or late rows, and result rows that only
-    one of them has.
-
-    Parameters
-    ----------
-    first, second
-        The runs, as they are now; they may still be going on.
-    output
-        Which output of both.
-
-    Raises
-    ------
-    ArroyoError
-        When one of them has failed, or keeps no rows.
-
-    Examples
-    --------
-    ::
-
-        found = arroyo_nb.compare(hasty, patient)
-        found.table().to_pandas()
-    """
+def compare(
+    first: Run | LoadedTrace, second: Run | LoadedTrace, *, output: int = 0
+) -> Comparison:
+    """Compare two runs; see :func:`arroyo_nb.compare`."""
     return compare_runs(first, second, COMPARISON_VIEWS, output=output)
 
 

@@ -11,15 +11,17 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.loaded_trace import LoadedTrace
 from arroyo_nb.run.observe.late_table import table_names
 from arroyo_nb.run.observe.snapshot import RunState, WindowBar
+from arroyo_nb.run.run import Run
 from arroyo_nb.whatif.differences import Difference, difference
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from arroyo_nb.run.run import Run
-
 MOST_LATE_ROWS = 100_000
 """With more late rows than this only their counts are compared."""
+
+SHOWN_CHARS = 40
+"""A longer value is named by its type in a message."""
 
 RUN = "only_in"
 TIMES = "times"
@@ -201,9 +203,11 @@ def compare_runs(
 
     Raises
     ------
-    ArroyoError
-        When one of them has failed, or keeps no rows.
+    RunProblem
+        When one of them is no run, has failed, or keeps no rows.
     """
+    for run in (first, second):
+        _require_result(run)
     results = first.table(output), second.table(output)
     windows = [_windows(run, output) for run in (first, second)]
     counts = _late_count(first, output), _late_count(second, output)
@@ -227,6 +231,32 @@ def compare_runs(
         notes=tuple(notes),
         views=views,
     )
+
+
+def _require_result(run: object) -> None:
+    """Refuse what has no result that could be compared.
+
+    Raises
+    ------
+    RunProblem
+        When it is no run, or has failed.
+    """
+    if not isinstance(run, Run | LoadedTrace):
+        raise RunProblem(
+            f"compare takes two runs, and {_short(run)} is none",
+            hint="compare(first, second) with the variables of two runs, or their "
+            "names; of a saved trace what load_trace gives",
+        )
+    if _state(run) is RunState.FAILED:
+        raise RunProblem(
+            f"the run '{run.name}' has failed: it has no result to compare",
+            hint="mend its error, and run it again",
+        )
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARS else f"a {type(value).__name__}"
 
 
 def paired(
