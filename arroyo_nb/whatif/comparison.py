@@ -13,6 +13,7 @@ from arroyo_nb.run.observe.late_table import table_names
 from arroyo_nb.run.observe.snapshot import RunState, WindowBar
 from arroyo_nb.run.run import Run
 from arroyo_nb.whatif.differences import Difference, difference
+from arroyo_nb.whatif.stretches import STRETCHES, has_stretches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,10 +71,21 @@ def _late(bar: WindowBar) -> int:
 
 @dataclass(frozen=True)
 class TableWindows:
-    """The windows that rows of one table are put into; empty: its name is unknown."""
+    """The windows that rows of one table are put into.
+
+    Parameters
+    ----------
+    table
+        Its name; empty: it is unknown.
+    bars
+        The windows.
+    are_stretches
+        Whether they are stretches of time with the sessions of all keys.
+    """
 
     table: str
     bars: Sequence[WindowBar]
+    are_stretches: bool = False
 
 
 class ComparisonViews(Protocol):
@@ -108,6 +120,9 @@ class Comparison:
         What a reader must know, each in a sentence.
     views
         How it is shown.
+    has_stretches
+        Whether some of ``pairs`` are no windows, but stretches of time with the
+        sessions of all keys.
     """
 
     names: tuple[str, str]
@@ -118,6 +133,7 @@ class Comparison:
     result_rows: tuple[int, int]
     notes: tuple[str, ...]
     views: ComparisonViews
+    has_stretches: bool = False
 
     @property
     def differing(self) -> tuple[WindowPair, ...]:
@@ -163,8 +179,13 @@ class Comparison:
 
     def windows(self) -> pa.Table:
         """A row for each window of either run: rows and late rows of both, and whether
-        they differ. Where a run puts the rows of several tables into windows, each
-        table has rows of its own, and a first column ``table`` names it."""
+        they differ.
+
+        Of sessions with a key a row is a stretch of time with the sessions of all keys,
+        its ends rounded; the sessions themselves are in the results. Where a run puts
+        the rows of several tables into windows, each table has rows of its own, and a
+        first column ``table`` names it.
+        """
         import pyarrow as pa
 
         time, number = pa.timestamp("us"), pa.int64()
@@ -216,6 +237,9 @@ def compare_runs(
         for name, run in zip(_names(first, second), (first, second), strict=True)
         if not _state(run).ended
     ]
+    are_stretches = any(each.are_stretches for side in windows for each in side)
+    if are_stretches:
+        notes.append(STRETCHES)
     if _columns(results[0]) != _columns(results[1]):
         notes.append("the results have other columns: no row is the same")
     late = _late_difference(first, second, output, counts)
@@ -230,6 +254,7 @@ def compare_runs(
         result_rows=(results[0].num_rows, results[1].num_rows),
         notes=tuple(notes),
         views=views,
+        has_stretches=are_stretches,
     )
 
 
@@ -310,12 +335,15 @@ def _names(first: Run | LoadedTrace, second: Run | LoadedTrace) -> tuple[str, st
 
 def _windows(run: Run | LoadedTrace, output: int) -> list[TableWindows]:
     if isinstance(run, LoadedTrace):
-        return [TableWindows("", run.snapshot(0, output).windows)]
+        shown = run.snapshot(0, output)
+        return [TableWindows("", shown.windows, bool(shown.density))]
     seen = run.outputs[output].observation
     tables = table_names(seen.aggregates)
     return [
-        TableWindows(table, trace.windows())
-        for table, trace in zip(tables, seen.traces, strict=True)
+        TableWindows(table, trace.windows(), has_stretches(aggregate))
+        for table, aggregate, trace in zip(
+            tables, seen.aggregates, seen.traces, strict=True
+        )
     ]
 
 

@@ -38,9 +38,11 @@ from arroyo_nb.whatif.outcomes import (
     DelayOutcome,
     WhatIf,
     WhatIfViews,
+    distinct_windows,
     window_outcomes,
 )
 from arroyo_nb.whatif.pinned_tape import PinnedTape, pin
+from arroyo_nb.whatif.stretches import STRETCHES, has_stretches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,7 +149,10 @@ def what_if(
             "late rows are at most so many: a session's rows are counted by pieces of "
             "its gap"
         )
-    return WhatIf(run.name, ordered, batches, tuple(notes), tools.views)
+    are_stretches = any(map(has_stretches, run.outputs[number].observation.aggregates))
+    if are_stretches:
+        notes.append(STRETCHES)
+    return WhatIf(run.name, ordered, batches, tuple(notes), tools.views, are_stretches)
 
 
 def _windowed_output(run: Run, output: int | None) -> int:
@@ -316,7 +321,7 @@ def _outcome(
         as_run=as_run,
         rows=sum(trace.rows for trace in traces),
         late_rows=sum(trace.late_rows for trace in traces),
-        windows=tuple(sorted(windows, key=lambda window: window.start)),
+        windows=distinct_windows(windows),
         result_rows=result.num_rows,
         differing_rows=max(apart.only_first, apart.only_second),
         is_exact=all(trace.late_exact for trace in traces),

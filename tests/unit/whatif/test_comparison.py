@@ -256,3 +256,23 @@ def test_a_saved_trace_is_compared_with_a_run(tmp_path):
     found = compare(trace, other)
     assert found.names == ("counts", "other")
     assert [pair.rows for pair in found.differing] == [(1, 4)]
+
+
+def test_sessions_of_keys_are_not_said_to_be_windows(tmp_path):
+    query = "SELECT session(INTERVAL '1 hour') AS w, {}, count(*) FROM ticks GROUP BY w"
+    keyed = query.format("counter") + ", counter"
+    first = made_run(tmp_path, keyed, {8: 3, 12: 1}, name="all")
+    second = made_run(tmp_path, keyed, {8: 1}, name="some")
+    text = repr(compare(first, second))
+    assert "2 stretches of sessions of 2 differ" in text.splitlines()[0]
+    assert "window" not in text
+    assert "the sessions themselves are in the result" in text
+    assert "the same stretches of sessions" in repr(compare(first, first))
+    trace = arroyo_nb.load_trace(first.save_trace(tmp_path / "a.trace"))
+    assert compare(trace, second).has_stretches
+    # Without a key each session is counted by itself.
+    whole = query.format("max(counter)")
+    own = made_run(tmp_path, whole, {8: 3}, name="all")
+    found = compare(own, made_run(tmp_path, whole, {8: 1}, name="some"))
+    assert "1 window of 1 differ" in repr(found)
+    assert not found.notes[-1].startswith("a stretch")
