@@ -20,12 +20,12 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S
-from arroyo_nb.run.option_values import duration_literal
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import PreparedRun, prepare
 from arroyo_nb.run.sources.sources import sources as sources_below
 from arroyo_nb.run.sources.tape import TapeReader
 from arroyo_nb.tape import Clock
+from arroyo_nb.whatif.batch_notes import batch_notes
 from arroyo_nb.whatif.delays import (
     chosen_delays,
     own_delays,
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.run.run import Run
+
+SEVERAL_DELAYS = (
+    "the query has watermarks with several delays; here all have the same one"
+)
 
 ROUNDED = (
     "the delays that keep 99 %, 99.9 % and all rows are rounded up: to whole "
@@ -124,7 +128,9 @@ def what_if(
     delays = named or chosen_delays(traces, own)
     folders = _pinned(run, sink, every, tools)
     found: dict[timedelta, DelayOutcome] = {}
-    notes = _notes(run, own, every)
+    notes = [SEVERAL_DELAYS] if len(own) > 1 else []
+    tables = {source.table.name: source.table for source in sources_below(sink)}
+    notes += batch_notes(tables.values(), every, run.options.speed)
     if named is None:
         notes.append(ROUNDED)
     reference: pa.Table | None = None
@@ -351,23 +357,3 @@ def _in_memory(table: pa.Table | None) -> pa.Table | None:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return pa.ipc.open_stream(sink.getvalue()).read_all()
-
-
-def _notes(run: Run, own: Sequence[timedelta], every: timedelta | None) -> list[str]:
-    notes = []
-    if len(own) > 1:
-        notes.append(
-            "the query has watermarks with several delays; here all have the same one"
-        )
-    if every is not None:
-        notes.append(
-            f"a micro-batch has {duration_literal(every)} of the stream; in the run it "
-            "had another length, and other rows were late"
-        )
-    elif run.options.speed == "max":
-        notes.append(
-            "without a speed the run read large micro-batches, and rows that come in "
-            "one batch are never late because of each other: every='1m' (--every 1m) "
-            "cuts the tape into batches of a minute, as a live stream has them"
-        )
-    return notes
