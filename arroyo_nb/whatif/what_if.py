@@ -282,18 +282,21 @@ def _run_to_end(
         default=0,
     )
     told, began = "", time.monotonic()
+    delay_count = "1 delay" if len(delays) == 1 else f"{len(delays)} delays"
+    heading = f"what-if of {name}: {delay_count}, batch"
     made.start()
     while not made.wait(LOOK_S):
         tools.cancel_check()
         done = min(output.observation.next_batch for output in made.outputs)
         # Nothing is told twenty times a second.
         left = _time_left(time.monotonic() - began, done, chunks)
-        said = (
-            f"what-if of {name}: {len(delays)} delays, batch {done} of {chunks}{left}"
-        )
+        said = f"{heading} {done} of {chunks}{left}"
         if said != told:
             told = said
             tools.tell(said)
+    # The last batches ended between two looks.
+    if told != (said := f"{heading} {chunks} of {chunks}"):
+        tools.tell(said)
 
 
 def _time_left(took_s: float, done: int, chunks: int) -> str:

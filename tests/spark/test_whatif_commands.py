@@ -46,7 +46,7 @@ def test_both_commands_show_what_they_found(shell, session):
         session.rows(f"clicks_{name}", CLICKS, watermark=delay)
         session.run(COUNTS.format(f"clicks_{name}"), name=name, wait=True)
     texts, outputs = shown(shell, "%arroyo whatif hasty --delay 1s,2h -o tried")
-    # The output of the progress, then the table.
+    # The table took the place of the progress.
     lines = texts[-1].splitlines()
     assert lines[0] == "hasty with 2 delays"
     first, second = (line for line in lines if "%" in line)
