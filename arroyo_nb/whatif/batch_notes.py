@@ -45,12 +45,12 @@ def batch_notes(
             f"a micro-batch has {duration_literal(every)} of the stream; in the run it "
             "had another length, and other rows were late"
         )
-    for name, origin in origins:
-        if origin is not None:
-            yield (
-                f"every (--every) has no effect on '{name}': its rows come in the "
-                f"micro-batches {origin}"
-            )
+    for origin in dict.fromkeys(origin for _, origin in origins if origin):
+        names = " and ".join(f"'{name}'" for name, of in origins if of == origin)
+        yield (
+            f"every (--every) has no effect on {names}: the rows come in the "
+            f"micro-batches {origin}"
+        )
 
 
 def batches_from(table: ConnectorTable) -> str | None:

@@ -237,6 +237,15 @@ def compare_runs(
         for name, run in zip(_names(first, second), (first, second), strict=True)
         if not _state(run).ended
     ]
+    # A saved trace has the windows of the first table alone.
+    if any(isinstance(run, LoadedTrace) for run in (first, second)):
+        for side in windows:
+            if len(side) > 1:
+                notes.append(
+                    "a saved trace has the windows of one table only: those of "
+                    f"'{side[0].table}' are compared"
+                )
+                del side[1:]
     are_stretches = any(each.are_stretches for side in windows for each in side)
     if are_stretches:
         notes.append(STRETCHES)

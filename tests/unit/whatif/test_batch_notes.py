@@ -44,7 +44,7 @@ def test_the_batches_of_written_rows_stay_as_they_are(tape_table):
     clicks = tape_table(made_by=ROWS, together_us=None)
     assert [*batch_notes([clicks], None, "max")] == []
     assert [*batch_notes([clicks], MINUTE, "max")] == [
-        "every (--every) has no effect on 'clicks': its rows come in the micro-batches "
+        "every (--every) has no effect on 'clicks': the rows come in the micro-batches "
         "that %%arroyo_rows gave them"
     ]
 
@@ -73,3 +73,9 @@ def test_a_tape_that_is_gone_is_no_error(tape_table):
     clicks = tape_table()
     tape_table.path.rename(tape_table.path.with_name("other"))
     assert len([*batch_notes([clicks], MINUTE, "max")]) == 1
+
+
+def test_tables_of_one_origin_share_a_note(tape_table):
+    clicks = tape_table()
+    (note,) = batch_notes([clicks, clicks], MINUTE, "max")
+    assert "no effect on 'clicks' and 'clicks': the rows" in note

@@ -276,3 +276,11 @@ def test_sessions_of_keys_are_not_said_to_be_windows(tmp_path):
     found = compare(own, made_run(tmp_path, whole, {8: 1}, name="some"))
     assert "1 window of 1 differ" in repr(found)
     assert not found.notes[-1].startswith("a stretch")
+
+
+def test_of_a_join_a_saved_trace_has_the_first_table_alone(tmp_path):
+    run = joined_run(tmp_path, "ticks", "tocks", {8: 3}, {8: 2})
+    trace = arroyo_nb.load_trace(run.save_trace(tmp_path / "a.trace"))
+    found = compare(trace, run)
+    assert found.is_same
+    assert "those of 'ticks' are compared" in found.notes[-1]
