@@ -10,16 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.errors import ArroyoError
+from arroyo_nb.errors import ArroyoError, RunProblem
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from arroyo_nb.run.loaded_trace import LoadedTrace
+    from arroyo_nb.run.run import Run
     from arroyo_nb.session import Session as Session
     from arroyo_nb.udfs.decorators import udaf as udaf
     from arroyo_nb.udfs.decorators import udf as udf
-    from arroyo_nb.views.compare import compare as compare
+    from arroyo_nb.whatif.comparison import Comparison
 
 __version__ = "0.1.0"
 __all__ = [
@@ -39,10 +40,6 @@ def __getattr__(name: str) -> Any:
         from arroyo_nb.session import Session
 
         return Session
-    if name == "compare":
-        from arroyo_nb.views.compare import compare
-
-        return compare
     if name in ("udf", "udaf"):
         from arroyo_nb.udfs import decorators
 
@@ -61,6 +58,49 @@ def active_session() -> Session:
     from arroyo_nb import extension
 
     return extension.active_session()
+
+
+def compare(
+    first: Run | LoadedTrace | str, second: Run | LoadedTrace | str, *, output: int = 0
+) -> Comparison:
+    """Compare two runs: windows with other rows or late rows, and result rows that only
+    one of them has.
+
+    Parameters
+    ----------
+    first, second
+        The runs, as they are now; they may still be going on. Or what
+        :func:`load_trace` gives, or in a notebook the name of a run.
+    output
+        Which output of both.
+
+    Raises
+    ------
+    ArroyoError
+        When one of them is no run, has failed, or keeps no rows.
+
+    Examples
+    --------
+    ::
+
+        found = arroyo_nb.compare(hasty, patient)
+        found.table().to_pandas()
+    """
+    from arroyo_nb.views import compare as views
+
+    runs = [_named_run(run) if isinstance(run, str) else run for run in (first, second)]
+    return views.compare(*runs, output=output)
+
+
+def _named_run(name: str) -> Run:
+    try:
+        session = active_session()
+    except ArroyoError:
+        raise RunProblem(
+            f"'{name}' is a name, and runs are found by their names in a notebook only",
+            hint=f"compare takes runs, too: session.get('{name}')",
+        ) from None
+    return session.get(name)
 
 
 def load_trace(path: str | Path) -> LoadedTrace:

@@ -53,7 +53,7 @@ def whatif(
         raise Interrupted(f"the what-if of {name} was interrupted") from None
     if variable is not None:
         variables[variable] = found
-    publish(bundle(found))
+    progress.finish(bundle(found))
 
 
 def compare(session: Session, first: str, second: str) -> None:

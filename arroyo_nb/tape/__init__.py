@@ -213,5 +213,9 @@ class Recorded(Protocol):
         tape, or a topic that was full when its recording began."""
 
     @property
+    def is_of_rows(self) -> bool:
+        """Whether a user wrote its rows down, and with them the micro-batches."""
+
+    @property
     def has_times(self) -> bool:
         """Whether the records' own times are spread over more than a moment."""

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.views.axis_ticks import Axis
 from arroyo_nb.views.event_time_axis import MARGIN, TOP, WIDTH, svg, ticks
-from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, interval, plain
+from arroyo_nb.views.formatting import (
+    NAME_CHARS,
+    count,
+    escaped,
+    interval,
+    plain,
+    stretches,
+)
 from arroyo_nb.views.inert import SOFT, picture
 from arroyo_nb.views.listing import listing, rows
 from arroyo_nb.whatif.comparison import Comparison, WindowPair, compare_runs
@@ -18,6 +25,7 @@ from arroyo_nb.whatif.comparison import Comparison, WindowPair, compare_runs
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from arroyo_nb.run.loaded_trace import LoadedTrace
     from arroyo_nb.run.run import Run
 
 MOST_PAIRS = 120
@@ -62,29 +70,10 @@ class ComparisonPage:
 COMPARISON_VIEWS = ComparisonPage()
 
 
-def compare(first: Run, second: Run, *, output: int = 0) -> Comparison:
-    """Compare two runs: windows with other rows or late rows, and result rows that only
-    one of them has.
-
-    Parameters
-    ----------
-    first, second
-        The runs, as they are now; they may still be going on.
-    output
-        Which output of both.
-
-    Raises
-    ------
-    ArroyoError
-        When one of them has failed, or keeps no rows.
-
-    Examples
-    --------
-    ::
-
-        found = arroyo_nb.compare(hasty, patient)
-        found.table().to_pandas()
-    """
+def compare(
+    first: Run | LoadedTrace, second: Run | LoadedTrace, *, output: int = 0
+) -> Comparison:
+    """Compare two runs; see :func:`arroyo_nb.compare`."""
     return compare_runs(first, second, COMPARISON_VIEWS, output=output)
 
 
@@ -96,10 +85,11 @@ def bundle(found: Comparison) -> dict[str, str]:
 def _title(found: Comparison) -> str:
     first, second = (plain(name, NAME_CHARS) for name in found.names)
     if found.is_same:
-        return f"{first} and {second} have the same windows, late rows and result"
+        windows = stretches(2) if found.has_stretches else "windows"
+        return f"{first} and {second} have the same {windows}, late rows and result"
     said = []
     if found.differing:
-        windows = count(_distinct(found.differing), "window")
+        windows = _counted(found, _distinct(found.differing))
         said.append(f"{windows} of {count(_distinct(found.pairs))} differ")
     late = found.late_counts
     if late[0] != late[1]:
@@ -114,6 +104,13 @@ def _title(found: Comparison) -> str:
     return f"{first} against {second}: " + "; ".join(said)
 
 
+def _counted(found: Comparison, number: int, kind: str = "") -> str:
+    """How many windows, or what is compared in their place."""
+    noun = stretches(number) if found.has_stretches else "window"
+    plural = "" if found.has_stretches or number == 1 else "s"
+    return " ".join((count(number), *([kind] if kind else []), f"{noun}{plural}"))
+
+
 def _distinct(pairs: Sequence[WindowPair]) -> int:
     """How many windows these are: that of two tables is one window."""
     return len({(pair.start, pair.end) for pair in pairs})
@@ -121,10 +118,10 @@ def _distinct(pairs: Sequence[WindowPair]) -> int:
 
 def _captions(found: Comparison) -> Iterator[str]:
     if len(found.pairs) > MOST_PAIRS:
-        hidden = count(len(found.pairs) - MOST_PAIRS, "older window")
+        hidden = _counted(found, len(found.pairs) - MOST_PAIRS, "older")
         yield f"{hidden} not drawn; windows() has all"
     if len(found.differing) > LISTED:
-        more = count(len(found.differing) - LISTED, "other window")
+        more = _counted(found, len(found.differing) - LISTED, "other")
         yield f"{more} that differ not listed; windows() has all"
     apart = found.result.rows.num_rows
     if apart > LISTED:
@@ -134,7 +131,8 @@ def _captions(found: Comparison) -> Iterator[str]:
 
 def _windows(found: Comparison) -> dict[str, str]:
     names = [plain(name, NAME_CHARS) for name in found.names]
-    columns = ("window", *(f"{what} {n}" for what in ("rows", "late") for n in names))
+    noun = stretches(1) if found.has_stretches else "window"
+    columns = (noun, *(f"{what} {n}" for what in ("rows", "late") for n in names))
     lines = [
         (interval(p.start, p.end), *map(count, (*p.rows, *p.late_rows)))
         for p in found.differing[:LISTED]
@@ -212,4 +210,5 @@ def _pair(
 
 
 def _in_words(found: Comparison) -> str:
-    return f"windows of both runs on event time: {_title(found)}"
+    windows = stretches(2) if found.has_stretches else "windows"
+    return f"{windows} of both runs on event time: {_title(found)}"

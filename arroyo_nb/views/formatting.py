@@ -73,6 +73,15 @@ def count(number: int, noun: str = "") -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def stretches(number: int) -> str:
+    """What a trace counts in place of the sessions of keys.
+
+    >>> stretches(1), stretches(2)
+    ('stretch of sessions', 'stretches of sessions')
+    """
+    return "stretch of sessions" if number == 1 else "stretches of sessions"
+
+
 def pace(per_s: float) -> str:
     """A rate with three digits.
 

@@ -64,7 +64,10 @@ class ProgressOutput:
 
     def tell(self, text: str) -> None:
         """Show a line in place of the one before."""
-        data = {"text/plain": plain(text, LINE_CHARS)}
+        self.finish({"text/plain": plain(text, LINE_CHARS)})
+
+    def finish(self, data: Data) -> None:
+        """Show the outcome in place of the last line."""
         if self._slot is None:
             self._slot = NotebookSlot(data)
         else:

@@ -7,7 +7,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.views.event_time_axis import WIDTH, svg
-from arroyo_nb.views.formatting import HOUR, MINUTE, SECOND, count, duration, escaped
+from arroyo_nb.views.formatting import (
+    HOUR,
+    MINUTE,
+    SECOND,
+    count,
+    duration,
+    escaped,
+    stretches,
+)
 from arroyo_nb.views.inert import SOFT, picture
 from arroyo_nb.views.listing import listing
 from arroyo_nb.whatif.outcomes import DelayOutcome, WhatIf, percentile
@@ -35,8 +43,8 @@ WAIT_LEFT, WAIT_RIGHT = 500, WIDTH - 90
 """Where the bars of lost rows and of latencies are."""
 
 _CAPTION = (
-    "A window waits until the newest event is so far past its end. Each delay met the "
-    "same {batches}."
+    "A {window} waits until the newest event is so far past its end. Each delay met "
+    "the same {batches}."
 )
 
 
@@ -75,12 +83,18 @@ def _title(found: WhatIf) -> str:
 
 def _captions(found: WhatIf) -> tuple[str, ...]:
     batches = count(found.batches, "micro-batch").replace("batchs", "batches")
-    return (_CAPTION.format(batches=batches), *found.notes)
+    return (_CAPTION.format(window=_noun(found), batches=batches), *found.notes)
+
+
+def _noun(found: WhatIf) -> str:
+    return stretches(1) if found.has_stretches else "window"
 
 
 def _listing(found: WhatIf) -> dict[str, str]:
     by_arrival = any(each.arrival_latencies for each in found.outcomes)
     columns = (*COLUMNS[:-1], *([ARRIVAL_COLUMN] if by_arrival else []), COLUMNS[-1])
+    if found.has_stretches:
+        columns = tuple(stretches(2) if c == "windows" else c for c in columns)
     rows = [_row(each, by_arrival=by_arrival) for each in found.outcomes]
     return listing(columns, rows, nothing="no delay")
 
@@ -129,7 +143,8 @@ def _svg(found: WhatIf) -> str:
     top = 40
     parts = [
         f'<text x="{LATE_LEFT}" y="20">rows lost</text>',
-        f'<text x="{WAIT_LEFT}" y="20">a window waits (half of them, all)</text>',
+        f'<text x="{WAIT_LEFT}" y="20">a {_noun(found)} waits (half of them, all)'
+        "</text>",
     ]
     for number, outcome in enumerate(found.outcomes):
         parts += _lane(outcome, top + number * LANE, most, longest)
@@ -175,9 +190,10 @@ def _waits(outcome: DelayOutcome) -> str:
 
 
 def _in_words(found: WhatIf) -> str:
+    noun = _noun(found)
     each = (
         f"delay {duration(o.delay)}: {count(o.late_rows)} of {count(o.rows)} rows lost,"
-        f" a window waits {_length(percentile(o.event_latencies, 50)) or 'to the end'}"
+        f" a {noun} waits {_length(percentile(o.event_latencies, 50)) or 'to the end'}"
         for o in found.outcomes
     )
     return "; ".join(each)

@@ -11,15 +11,18 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.loaded_trace import LoadedTrace
 from arroyo_nb.run.observe.late_table import table_names
 from arroyo_nb.run.observe.snapshot import RunState, WindowBar
+from arroyo_nb.run.run import Run
 from arroyo_nb.whatif.differences import Difference, difference
+from arroyo_nb.whatif.stretches import STRETCHES, has_stretches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from arroyo_nb.run.run import Run
-
 MOST_LATE_ROWS = 100_000
 """With more late rows than this only their counts are compared."""
+
+SHOWN_CHARS = 40
+"""A longer value is named by its type in a message."""
 
 RUN = "only_in"
 TIMES = "times"
@@ -68,10 +71,21 @@ def _late(bar: WindowBar) -> int:
 
 @dataclass(frozen=True)
 class TableWindows:
-    """The windows that rows of one table are put into; empty: its name is unknown."""
+    """The windows that rows of one table are put into.
+
+    Parameters
+    ----------
+    table
+        Its name; empty: it is unknown.
+    bars
+        The windows.
+    are_stretches
+        Whether they are stretches of time with the sessions of all keys.
+    """
 
     table: str
     bars: Sequence[WindowBar]
+    are_stretches: bool = False
 
 
 class ComparisonViews(Protocol):
@@ -106,6 +120,9 @@ class Comparison:
         What a reader must know, each in a sentence.
     views
         How it is shown.
+    has_stretches
+        Whether some of ``pairs`` are no windows, but stretches of time with the
+        sessions of all keys.
     """
 
     names: tuple[str, str]
@@ -116,6 +133,7 @@ class Comparison:
     result_rows: tuple[int, int]
     notes: tuple[str, ...]
     views: ComparisonViews
+    has_stretches: bool = False
 
     @property
     def differing(self) -> tuple[WindowPair, ...]:
@@ -161,8 +179,13 @@ class Comparison:
 
     def windows(self) -> pa.Table:
         """A row for each window of either run: rows and late rows of both, and whether
-        they differ. Where a run puts the rows of several tables into windows, each
-        table has rows of its own, and a first column ``table`` names it."""
+        they differ.
+
+        Of sessions with a key a row is a stretch of time with the sessions of all keys,
+        its ends rounded; the sessions themselves are in the results. Where a run puts
+        the rows of several tables into windows, each table has rows of its own, and a
+        first column ``table`` names it.
+        """
         import pyarrow as pa
 
         time, number = pa.timestamp("us"), pa.int64()
@@ -201,9 +224,11 @@ def compare_runs(
 
     Raises
     ------
-    ArroyoError
-        When one of them has failed, or keeps no rows.
+    RunProblem
+        When one of them is no run, has failed, or keeps no rows.
     """
+    for run in (first, second):
+        _require_result(run)
     results = first.table(output), second.table(output)
     windows = [_windows(run, output) for run in (first, second)]
     counts = _late_count(first, output), _late_count(second, output)
@@ -212,6 +237,18 @@ def compare_runs(
         for name, run in zip(_names(first, second), (first, second), strict=True)
         if not _state(run).ended
     ]
+    # A saved trace has the windows of the first table alone.
+    if any(isinstance(run, LoadedTrace) for run in (first, second)):
+        for side in windows:
+            if len(side) > 1:
+                notes.append(
+                    "a saved trace has the windows of one table only: those of "
+                    f"'{side[0].table}' are compared"
+                )
+                del side[1:]
+    are_stretches = any(each.are_stretches for side in windows for each in side)
+    if are_stretches:
+        notes.append(STRETCHES)
     if _columns(results[0]) != _columns(results[1]):
         notes.append("the results have other columns: no row is the same")
     late = _late_difference(first, second, output, counts)
@@ -226,7 +263,34 @@ def compare_runs(
         result_rows=(results[0].num_rows, results[1].num_rows),
         notes=tuple(notes),
         views=views,
+        has_stretches=are_stretches,
     )
+
+
+def _require_result(run: object) -> None:
+    """Refuse what has no result that could be compared.
+
+    Raises
+    ------
+    RunProblem
+        When it is no run, or has failed.
+    """
+    if not isinstance(run, Run | LoadedTrace):
+        raise RunProblem(
+            f"compare takes two runs, and {_short(run)} is none",
+            hint="compare(first, second) with the variables of two runs, or their "
+            "names; of a saved trace what load_trace gives",
+        )
+    if _state(run) is RunState.FAILED:
+        raise RunProblem(
+            f"the run '{run.name}' has failed: it has no result to compare",
+            hint="mend its error, and run it again",
+        )
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARS else f"a {type(value).__name__}"
 
 
 def paired(
@@ -280,12 +344,15 @@ def _names(first: Run | LoadedTrace, second: Run | LoadedTrace) -> tuple[str, st
 
 def _windows(run: Run | LoadedTrace, output: int) -> list[TableWindows]:
     if isinstance(run, LoadedTrace):
-        return [TableWindows("", run.snapshot(0, output).windows)]
+        shown = run.snapshot(0, output)
+        return [TableWindows("", shown.windows, bool(shown.density))]
     seen = run.outputs[output].observation
     tables = table_names(seen.aggregates)
     return [
-        TableWindows(table, trace.windows())
-        for table, trace in zip(tables, seen.traces, strict=True)
+        TableWindows(table, trace.windows(), has_stretches(aggregate))
+        for table, aggregate, trace in zip(
+            tables, seen.aggregates, seen.traces, strict=True
+        )
     ]
 
 

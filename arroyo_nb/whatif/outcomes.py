@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,7 +22,8 @@ _START = EPOCH.replace(tzinfo=None)
 
 @dataclass(frozen=True)
 class WindowOutcome:
-    """A window that was emitted, all keys together.
+    """A window that was emitted, all keys together; of sessions with a key a stretch of
+    time with the sessions of all keys.
 
     Parameters
     ----------
@@ -144,6 +145,31 @@ def window_outcomes(trace: Trace, arrivals: ArrivalTimes) -> tuple[WindowOutcome
     return tuple(found)
 
 
+def distinct_windows(windows: Iterable[WindowOutcome]) -> tuple[WindowOutcome, ...]:
+    """One outcome for each window, by start: both sides of a join have the same one.
+    Rows are those of all sides, and its latencies those of the last one."""
+    by_edges: dict[tuple[datetime, datetime], WindowOutcome] = {}
+    for window in windows:
+        edges = (window.start, window.end)
+        other = by_edges.get(edges)
+        by_edges[edges] = window if other is None else _together(other, window)
+    return tuple(by_edges[edges] for edges in sorted(by_edges))
+
+
+def _together(one: WindowOutcome, other: WindowOutcome) -> WindowOutcome:
+    return replace(
+        one,
+        rows=one.rows + other.rows,
+        late_rows=one.late_rows + other.late_rows,
+        event_latency=_longest(one.event_latency, other.event_latency),
+        arrival_latency=_longest(one.arrival_latency, other.arrival_latency),
+    )
+
+
+def _longest(one: timedelta | None, other: timedelta | None) -> timedelta | None:
+    return max((each for each in (one, other) if each is not None), default=None)
+
+
 def _latencies(
     end: datetime, batch: TracedBatch | None, arrivals: ArrivalTimes
 ) -> tuple[timedelta | None, timedelta | None]:
@@ -194,6 +220,9 @@ class WhatIf:
         What a reader must know, each in a sentence.
     views
         How it is shown.
+    has_stretches
+        Whether the windows of its outcomes are stretches of time with the sessions of
+        all keys.
 
     Examples
     --------
@@ -209,6 +238,7 @@ class WhatIf:
     batches: int
     notes: tuple[str, ...]
     views: WhatIfViews
+    has_stretches: bool = False
 
     def __repr__(self) -> str:
         return self.views.text(self)
@@ -225,8 +255,9 @@ class WhatIf:
 
         ``kept`` and ``late`` are rows, ``late_share`` is from 0 to 1. ``windows`` were
         emitted, ``closed_at_end`` of them only by the end of the tape; the latencies
-        are those of the others. ``differing_rows`` of the result are not as with the
-        largest delay.
+        are those of the others. Of sessions with a key ``windows`` counts stretches of
+        time with the sessions of all keys. ``differing_rows`` of the result are not as
+        with the largest delay.
         """
         import pyarrow as pa
 
@@ -261,7 +292,8 @@ class WhatIf:
         )
 
     def windows(self) -> pa.Table:
-        """A row for each delay and emitted window: its rows, and its latencies."""
+        """A row for each delay and emitted window: its rows, and its latencies. Rows of
+        both sides of a join are counted in one window."""
         import pyarrow as pa
 
         length, time, number = pa.duration("us"), pa.timestamp("us"), pa.int64()

@@ -20,12 +20,12 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S
-from arroyo_nb.run.option_values import duration_literal
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import PreparedRun, prepare
 from arroyo_nb.run.sources.sources import sources as sources_below
 from arroyo_nb.run.sources.tape import TapeReader
 from arroyo_nb.tape import Clock
+from arroyo_nb.whatif.batch_notes import batch_notes
 from arroyo_nb.whatif.delays import (
     chosen_delays,
     own_delays,
@@ -38,15 +38,21 @@ from arroyo_nb.whatif.outcomes import (
     DelayOutcome,
     WhatIf,
     WhatIfViews,
+    distinct_windows,
     window_outcomes,
 )
 from arroyo_nb.whatif.pinned_tape import PinnedTape, pin
+from arroyo_nb.whatif.stretches import STRETCHES, has_stretches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.run.run import Run
+
+SEVERAL_DELAYS = (
+    "the query has watermarks with several delays; here all have the same one"
+)
 
 ROUNDED = (
     "the delays that keep 99 %, 99.9 % and all rows are rounded up: to whole "
@@ -122,7 +128,9 @@ def what_if(
     delays = named or chosen_delays(traces, own)
     folders = _pinned(run, sink, every, tools)
     found: dict[timedelta, DelayOutcome] = {}
-    notes = _notes(run, own, every)
+    notes = [SEVERAL_DELAYS] if len(own) > 1 else []
+    tables = {source.table.name: source.table for source in sources_below(sink)}
+    notes += batch_notes(tables.values(), every, run.options.speed)
     if named is None:
         notes.append(ROUNDED)
     reference: pa.Table | None = None
@@ -147,7 +155,10 @@ def what_if(
             "late rows are at most so many: a session's rows are counted by pieces of "
             "its gap"
         )
-    return WhatIf(run.name, ordered, batches, tuple(notes), tools.views)
+    are_stretches = any(map(has_stretches, run.outputs[number].observation.aggregates))
+    if are_stretches:
+        notes.append(STRETCHES)
+    return WhatIf(run.name, ordered, batches, tuple(notes), tools.views, are_stretches)
 
 
 def _windowed_output(run: Run, output: int | None) -> int:
@@ -271,18 +282,21 @@ def _run_to_end(
         default=0,
     )
     told, began = "", time.monotonic()
+    delay_count = "1 delay" if len(delays) == 1 else f"{len(delays)} delays"
+    heading = f"what-if of {name}: {delay_count}, batch"
     made.start()
     while not made.wait(LOOK_S):
         tools.cancel_check()
         done = min(output.observation.next_batch for output in made.outputs)
         # Nothing is told twenty times a second.
         left = _time_left(time.monotonic() - began, done, chunks)
-        said = (
-            f"what-if of {name}: {len(delays)} delays, batch {done} of {chunks}{left}"
-        )
+        said = f"{heading} {done} of {chunks}{left}"
         if said != told:
             told = said
             tools.tell(said)
+    # The last batches ended between two looks.
+    if told != (said := f"{heading} {chunks} of {chunks}"):
+        tools.tell(said)
 
 
 def _time_left(took_s: float, done: int, chunks: int) -> str:
@@ -316,7 +330,7 @@ def _outcome(
         as_run=as_run,
         rows=sum(trace.rows for trace in traces),
         late_rows=sum(trace.late_rows for trace in traces),
-        windows=tuple(sorted(windows, key=lambda window: window.start)),
+        windows=distinct_windows(windows),
         result_rows=result.num_rows,
         differing_rows=max(apart.only_first, apart.only_second),
         is_exact=all(trace.late_exact for trace in traces),
@@ -346,23 +360,3 @@ def _in_memory(table: pa.Table | None) -> pa.Table | None:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return pa.ipc.open_stream(sink.getvalue()).read_all()
-
-
-def _notes(run: Run, own: Sequence[timedelta], every: timedelta | None) -> list[str]:
-    notes = []
-    if len(own) > 1:
-        notes.append(
-            "the query has watermarks with several delays; here all have the same one"
-        )
-    if every is not None:
-        notes.append(
-            f"a micro-batch has {duration_literal(every)} of the stream; in the run it "
-            "had another length, and other rows were late"
-        )
-    elif run.options.speed == "max":
-        notes.append(
-            "without a speed the run read large micro-batches, and rows that come in "
-            "one batch are never late because of each other: every='1m' (--every 1m) "
-            "cuts the tape into batches of a minute, as a live stream has them"
-        )
-    return notes

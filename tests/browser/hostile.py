@@ -199,7 +199,7 @@ def reports(texts: Iterator[str]) -> Iterator[str]:
     rows = pa.table({"weight": column.pop("weight"), **column})
     yield Comparison(
         names=(next(texts), next(texts)),
-        pairs=(WindowPair(at(8), at(9), bars[0], bars[1]),),
+        pairs=(WindowPair(at(8), at(9), bars[0], bars[1], next(texts)),),
         result=RowDifference(rows, 1, 1),
         late_counts=(3, 4),
         late=None,

@@ -46,7 +46,7 @@ def test_both_commands_show_what_they_found(shell, session):
         session.rows(f"clicks_{name}", CLICKS, watermark=delay)
         session.run(COUNTS.format(f"clicks_{name}"), name=name, wait=True)
     texts, outputs = shown(shell, "%arroyo whatif hasty --delay 1s,2h -o tried")
-    # The output of the progress, then the table.
+    # The table took the place of the progress.
     lines = texts[-1].splitlines()
     assert lines[0] == "hasty with 2 delays"
     first, second = (line for line in lines if "%" in line)
@@ -93,3 +93,67 @@ def test_what_is_wrong_is_told(shell, session):
     ):
         texts, _ = shown(shell, f"%arroyo {line}")
         assert words in texts[0], line
+
+
+def test_both_sides_of_a_join_count(shell, session):
+    session.rows("clicks", CLICKS, watermark="1 second")
+    session.rows("views", CLICKS, watermark="1 second")
+    side = "SELECT tumble(INTERVAL '10 seconds') AS w, count(*) AS n FROM {} GROUP BY w"
+    for name, where in (("all_rows", ""), ("some_rows", "WHERE user = 'ann'")):
+        left = side.format(f"clicks {where}")
+        session.run(
+            f"SELECT a.w, a.n, b.n AS m FROM ({left}) a "
+            f"JOIN ({side.format('views')}) b ON a.w = b.w",
+            name=name,
+            wait=True,
+        )
+    rows = arroyo_nb.compare(session.get("all_rows"), session.get("some_rows"))
+    differs = {row["table"]: set() for row in rows.windows().to_pylist()}
+    for row in rows.windows().to_pylist():
+        differs[row["table"]].add(row["differs"])
+    assert differs == {"clicks": {True, False}, "views": {False}}
+    windows = session.get("all_rows").windows()
+    assert set(windows["table"].to_pylist()) == {"clicks", "views"}
+    assert session.get("all_rows").table().num_rows == 3
+
+    texts, _ = shown(shell, "%arroyo whatif all_rows --delay 1h --every 1m -o tried")
+    found = shell.user_ns["tried"]
+    # Both sides have the same windows: 09:59:30, 10:00:00, 10:00:10 and 10:00:30.
+    assert found.table()["windows"].to_pylist() == [4]
+    assert found.windows().num_rows == 4
+    (note,) = (line for line in texts[-1].splitlines() if "--every" in line)
+    assert "%%arroyo_rows" in note
+    assert "'clicks'" in note
+    assert "'views'" in note
+    assert "what-if of" not in texts[-1]
+
+
+def test_sessions_of_keys_are_no_windows(shell, session):
+    session.rows("clicks", CLICKS, watermark="2 hours")
+    query = (
+        "SELECT session(INTERVAL '10 seconds') AS w, user, count(*) AS n "
+        "FROM clicks {} GROUP BY w, user"
+    )
+    for name, where in (("all_rows", ""), ("some_rows", "WHERE user = 'ann'")):
+        session.run(query.format(where), name=name, wait=True)
+    texts, _ = shown(shell, "%arroyo compare all_rows some_rows")
+    title = texts[-1].splitlines()[0]
+    assert "stretches of sessions" in title
+    assert "window" not in title
+    assert "the sessions themselves are in the result" in texts[-1]
+    texts, _ = shown(shell, "%arroyo whatif all_rows --delay 2h")
+    assert "stretches of sessions" in texts[-1]
+    assert "window" not in texts[-1]
+
+
+def test_what_failed_is_not_compared(shell, session):
+    session.rows("clicks", CLICKS, watermark="1 second")
+    session.run(COUNTS.format("clicks"), name="counts", wait=True)
+    failing = "SELECT 1 / (n - n) AS x FROM (SELECT count(*) AS n, {} FROM clicks {})"
+    group = ("tumble(INTERVAL '10 seconds') AS w", "GROUP BY w")
+    run = session.run(failing.format(*group), name="failed")
+    with pytest.raises(arroyo_nb.ArroyoError):
+        run.wait(60)
+    texts, _ = shown(shell, "%arroyo compare counts failed")
+    assert "the run 'failed' has failed" in texts[0]
+    assert arroyo_nb.compare("counts", session.get("counts")).is_same

@@ -30,7 +30,7 @@ from arroyo_nb.kafka.table import METADATA
 from arroyo_nb.kafka.table_options import SCHEMA_REGISTRY, format_problems
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
-from arroyo_nb.tape.records import RecordTape, record_times
+from arroyo_nb.tape.records import ROWS, RecordTape, record_times
 from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
@@ -153,6 +153,11 @@ class TapeRecorder:
         each_us = AT_ONCE_RECORD_US if self._tape.emitted else 0
         longest_us = AT_ONCE_US + self._tape.records * each_us
         return self._tape.span_us(ARRIVAL) < longest_us
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether a user wrote its rows down, and with them the micro-batches."""
+        return self._tape.made_by == ROWS
 
     @property
     def has_times(self) -> bool:

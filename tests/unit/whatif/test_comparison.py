@@ -8,10 +8,12 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
+import arroyo_nb
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.observe.snapshot import WindowBar, WindowState
+from arroyo_nb.run.observe.progress import TriggerProgress
+from arroyo_nb.run.observe.snapshot import RunState, WindowBar, WindowState
 from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
@@ -148,7 +150,11 @@ def made_run(folder, query, *panes, name="run"):
     engine = SimpleNamespace(status="starting")
     prepared = prepare(name, plan, RunOptions(keep=True))
     run = RunWithoutEngine(prepared, engine, RunFolder(folder))
-    traces = run.outputs[0].observation.traces
+    # Only what has a batch of its own is saved as a trace.
+    seen = run.outputs[0].observation
+    seen.write(0, None)
+    seen._take(TriggerProgress(0, 1.0, None))
+    traces = seen.traces
     for trace, rows in zip(traces, panes, strict=True):
         pane_rows = {
             (START + hour * HOUR).replace(tzinfo=UTC): n for hour, n in rows.items()
@@ -211,3 +217,70 @@ def test_tables_of_other_names_are_compared_by_their_order():
         [TableWindows("a", [bar(8, 1)])], [TableWindows("b", [bar(8, 1)])]
     )
     assert [pair.table for pair in pairs] == [""]
+
+
+def test_what_is_no_run_is_refused_in_words(tmp_path):
+    run = made_run(tmp_path, SIDE.format("ticks")[1:-1], {8: 1}, name="counts")
+    for other, shown in ((None, "None"), ([1] * 100, "a list"), (7, "7")):
+        with pytest.raises(RunProblem, match=f"two runs, and {shown} is none") as told:
+            arroyo_nb.compare(run, other)
+        assert "compare(first, second)" in told.value.hint
+
+
+def test_a_run_is_named_where_a_notebook_knows_it(tmp_path, monkeypatch):
+    run = made_run(tmp_path, SIDE.format("ticks")[1:-1], {8: 1}, name="counts")
+    with pytest.raises(RunProblem, match="'counts' is a name") as told:
+        arroyo_nb.compare(run, "counts")
+    assert told.value.hint == "compare takes runs, too: session.get('counts')"
+    session = SimpleNamespace(get={"counts": run}.__getitem__)
+    monkeypatch.setattr(arroyo_nb, "active_session", lambda: session)
+    assert arroyo_nb.compare(run, "counts").is_same
+
+
+def test_a_run_that_failed_is_refused_each_time(tmp_path):
+    run = made_run(tmp_path, SIDE.format("ticks")[1:-1], {8: 1}, name="counts")
+    run._life.error = RunProblem("a broken value")
+    run._life.end(RunState.FAILED, "failed")
+    for _ in range(2):
+        with pytest.raises(RunProblem, match="'counts' has failed") as told:
+            compare(run, run)
+        assert told.value.hint == "mend its error, and run it again"
+
+
+def test_a_saved_trace_is_compared_with_a_run(tmp_path):
+    query = SIDE.format("ticks")[1:-1]
+    run = made_run(tmp_path, query, {8: 1}, name="counts")
+    trace = arroyo_nb.load_trace(run.save_trace(tmp_path / "a.trace"))
+    assert compare(run, trace).is_same
+    other = made_run(tmp_path, query, {8: 4}, name="other")
+    found = compare(trace, other)
+    assert found.names == ("counts", "other")
+    assert [pair.rows for pair in found.differing] == [(1, 4)]
+
+
+def test_sessions_of_keys_are_not_said_to_be_windows(tmp_path):
+    query = "SELECT session(INTERVAL '1 hour') AS w, {}, count(*) FROM ticks GROUP BY w"
+    keyed = query.format("counter") + ", counter"
+    first = made_run(tmp_path, keyed, {8: 3, 12: 1}, name="all")
+    second = made_run(tmp_path, keyed, {8: 1}, name="some")
+    text = repr(compare(first, second))
+    assert "2 stretches of sessions of 2 differ" in text.splitlines()[0]
+    assert "window" not in text
+    assert "the sessions themselves are in the result" in text
+    assert "the same stretches of sessions" in repr(compare(first, first))
+    trace = arroyo_nb.load_trace(first.save_trace(tmp_path / "a.trace"))
+    assert compare(trace, second).has_stretches
+    # Without a key each session is counted by itself.
+    whole = query.format("max(counter)")
+    own = made_run(tmp_path, whole, {8: 3}, name="all")
+    found = compare(own, made_run(tmp_path, whole, {8: 1}, name="some"))
+    assert "1 window of 1 differ" in repr(found)
+    assert not found.notes[-1].startswith("a stretch")
+
+
+def test_of_a_join_a_saved_trace_has_the_first_table_alone(tmp_path):
+    run = joined_run(tmp_path, "ticks", "tocks", {8: 3}, {8: 2})
+    trace = arroyo_nb.load_trace(run.save_trace(tmp_path / "a.trace"))
+    found = compare(trace, run)
+    assert found.is_same
+    assert "those of 'ticks' are compared" in found.notes[-1]

@@ -12,6 +12,7 @@ from arroyo_nb.whatif.outcomes import (
     DelayOutcome,
     WhatIf,
     WindowOutcome,
+    distinct_windows,
     percentile,
     window_outcomes,
 )
@@ -74,6 +75,17 @@ def test_latencies_by_arrival_are_left_out_where_arrivals_say_nothing():
     assert first.arrival_latency is None
 
 
+def test_both_sides_of_a_join_have_one_window():
+    start = at(8).replace(tzinfo=None)
+    left = WindowOutcome(start, start + HOUR, 3, 1, 2 * SECOND, None)
+    right = WindowOutcome(start, start + HOUR, 4, 0, 5 * SECOND, SECOND)
+    longer = WindowOutcome(start, start + 2 * HOUR, 1, 0, None, None)
+    assert distinct_windows([longer, left, right]) == (
+        WindowOutcome(start, start + HOUR, 7, 1, 5 * SECOND, SECOND),
+        longer,
+    )
+
+
 @pytest.mark.parametrize(
     ("percent", "nth"), [(1, 0), (50, 4), (51, 5), (99, 9), (100, 9)]
 )
@@ -91,13 +103,13 @@ def outcome(seconds, late, *, wait=None, differing=0, **others):
     )
 
 
-def what_if(name="by_hour"):
+def what_if(name="by_hour", **others):
     outcomes = (
         outcome(0, 3, wait=30, differing=2),
         outcome(60, 1, wait=90, as_run=True),
         outcome(3600, 0),
     )
-    return WhatIf(name, outcomes, 7, ("a note",), WHAT_IF_VIEWS)
+    return WhatIf(name, outcomes, 7, ("a note",), WHAT_IF_VIEWS, **others)
 
 
 def test_the_table_has_a_row_for_each_delay():
@@ -140,3 +152,11 @@ def test_the_chart_has_a_point_for_each_delay():
     assert [point["lost"] for point in data] == [0.3, 0.1, 0.0]
     # Arrow is altair's only when it draws: the units are those of the longest wait.
     assert [point["wait"] for point in data] == [30.0, 90.0, 0.0]
+
+
+def test_stretches_of_sessions_are_not_called_windows():
+    text = repr(what_if(has_stretches=True))
+    assert "window" not in text
+    assert "stretches of sessions" in text.splitlines()[2]
+    assert "A stretch of sessions waits until" in text
+    assert "windows" in repr(what_if()).splitlines()[2]
