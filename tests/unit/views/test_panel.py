@@ -41,6 +41,7 @@ from arroyo_nb.run.observe.snapshot import (
     Snapshot,
     SourceProgress,
     WindowBar,
+    WindowState,
 )
 from arroyo_nb.views import listing, panel, static_html
 from arroyo_nb.views.caption import lesson
@@ -210,6 +211,10 @@ def test_sessions_by_key_are_counted_apart() -> None:
     assert "Next: " not in lesson(KEYED_SESSIONS)
     stopped = replace(KEYED_SESSIONS, state=RunState.STOPPED)
     assert "13 sessions were still open" in lesson(stopped)
+    some = replace(stopped, density=(), open_sessions=None)
+    opened = [replace(w, state=WindowState.OPEN) for w in TUMBLE.windows[:2]]
+    said = lesson(replace(some, windows=tuple(opened)))
+    assert said.startswith("2 stretches of sessions were still open")
 
 
 def test_hops_that_overlap_often_are_columns_on_both_sides_of_the_watermark() -> None:
