@@ -266,7 +266,7 @@ class Probe:
         lines = (condition(a, self.script).line for a, _ in node.keys)
         line = next(filter(None, lines), None)
         match = KeyMatch(
-            join_text(node),
+            join_text(node, self.script),
             line,
             sides[0],
             sides[1],

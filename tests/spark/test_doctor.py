@@ -74,7 +74,7 @@ def counts(table, where):
         (
             "SELECT n FROM clicks WHERE n = NULL",
             "never-true",
-            "the condition n = NULL is true of no row",
+            "the condition n = NULL (line 1) is true of no row",
             "write clicks.n IS NULL",
         ),
         (
@@ -86,7 +86,7 @@ def counts(table, where):
         (
             "SELECT c.n, b.m FROM clicks c JOIN buys b ON c.user = b.who",
             "keys-never-meet",
-            "the keys of the JOIN ON user = who (line 1) never meet: 'clicks' has "
+            "the keys of the JOIN ON c.user = b.who (line 1) never meet: 'clicks' has "
             "'ann', 'bob', 'buys' has 'Ann', 'Bob'",
             "make the keys equal",
         ),

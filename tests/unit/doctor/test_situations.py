@@ -139,8 +139,19 @@ TICKS = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"
         ("false", ["FALSE"], 1),
         ("1 = 2", ["1 = 2 (line 2)"], 1),
         ("1 = 1", ["1 = 1 (line 2)"], 0),
-        ("counter = NULL", ["counter = NULL"], 1),
+        ("counter = NULL", ["counter = NULL (line 2)"], 1),
         ("counter > '7'", ["counter > '7' (line 2)"], 0),
+        ("counter IN (7, 8)", ["counter IN (7, 8) (line 2)"], 0),
+        ("(counter) IN (7, abs(8))", ["(counter) IN (7, abs(8)) (line 2)"], 0),
+        ("counter = NULL OR counter IN (7, 8)",
+         ["counter = NULL OR counter IN (7, 8) (line 2)"], 0),
+        ("counter IS NOT NULL", ["counter IS NOT NULL (line 2)"], 0),
+        ("NOT (counter > 7)", ["NOT (counter > 7) (line 2)"], 0),
+        ("-counter > 7.5", ["-counter > 7.5 (line 2)"], 0),
+        ("now() > '2026-06-01'", ["now() > '2026-06-01' (line 2)"], 0),
+        ("now() - INTERVAL '1 day' > '2026-06-01'",
+         ["now() - INTERVAL '1 day' > '2026-06-01' (line 2)"], 0),
+        ("now()::date = '2026-01-01'", ["now()::date = '2026-01-01' (line 2)"], 0),
     ],
 )  # fmt: skip
 def test_a_condition_is_shown_as_it_was_written(
@@ -168,7 +179,39 @@ def test_a_session_s_gap_and_what_joins_compare() -> None:
     )
     sessions, join = (query_facts(sink, plan.source) for sink in plan.sinks)
     assert sessions.gap == timedelta(minutes=30)
-    assert join.joins == ("counter = b.counter",)
+    assert join.joins == ("a.counter = b.counter",)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown", "clauses"),
+    [
+        ("SELECT counter FROM t\nWHERE (counter > 1)", "(counter > 1) (line 3)",
+         ("WHERE",)),
+        ("SELECT counter % 9 AS k FROM t GROUP BY k\nHAVING count(*) IN (7, 8)",
+         "count(*) IN (7, 8) (line 3)", ("HAVING",)),
+        ("SELECT counter % 9 AS k FROM t GROUP BY k\n"
+         "HAVING array_length(array_agg(counter)) > 5",
+         "array_length(array_agg(counter)) > 5 (line 3)", ("HAVING",)),
+        ("SELECT k FROM (SELECT counter % 9 AS k, count(*) AS n FROM t GROUP BY k)\n"
+         "WHERE n > 7.5", "n > 7.5 (line 3)", ("WHERE",)),
+        ("SELECT a.counter FROM t a JOIN t b ON a.counter = b.counter\n"
+         "AND a.counter > 5", "a.counter > 5 (line 3)", ("JOIN",)),
+    ],
+)  # fmt: skip
+def test_the_clause_of_a_condition_is_known(
+    query: str, shown: str, clauses: tuple[str, ...]
+) -> None:
+    plan = plan_script(f"{TICKS}{query}", Catalog())
+    facts = query_facts(plan.sinks[0], plan.source)
+    assert [str(condition) for condition in facts.conditions] == [shown]
+    assert facts.clauses == clauses
+
+
+def test_a_join_is_shown_without_the_casts_of_binding() -> None:
+    sql = "SELECT a.counter FROM t a JOIN t b ON a.counter::text = b.subtask_index"
+    plan = plan_script(f"{TICKS}{sql}", Catalog())
+    facts = query_facts(plan.sinks[0], plan.source)
+    assert facts.joins == ("a.counter::text = b.subtask_index",)
 
 
 SHORT = "the watermark 2026-11-27 11:59:48 has 12 s to go"
