@@ -68,7 +68,8 @@ class QueryFacts:
     @property
     def clauses(self) -> tuple[str, ...]:
         """Which of its clauses may drop a row: WHERE, HAVING, JOIN, unnest."""
-        found = {c.clause or "WHERE" for c in self.conditions}
+        found = {c.clause for c in self.conditions}
+        found |= {"WHERE", "HAVING"} if "" in found else set()
         has_join = self.joins or self.lookups or "ON" in found
         found |= {"JOIN"} if has_join else set()
         found |= {"unnest"} if self.lists else set()

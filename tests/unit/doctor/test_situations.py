@@ -12,9 +12,12 @@ import pytest
 from situations import (
     BUYS,
     CLICKS,
+    CLOSED_WINDOWS,
     GAVE,
     JOINED,
+    MATCH,
     NO_INPUT,
+    NONE_PASSED,
     PLAIN,
     SITUATIONS,
     WINDOWED,
@@ -25,7 +28,7 @@ from situations import (
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.doctor import diagnose, quick_findings
-from arroyo_nb.doctor.examination import Examination, Probed, TimeSpread
+from arroyo_nb.doctor.examination import Examination, FilterCount, Probed, TimeSpread
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.findings import Finding, Report
 from arroyo_nb.run.observe.query_facts import QueryFacts, query_facts
@@ -76,6 +79,28 @@ def test_rows_are_read_again_only_where_none_came_out() -> None:
         diagnose(Examination(snapshot, refuse))
     with pytest.raises(AssertionError, match="read again"):
         diagnose(Examination(PLAIN, refuse))
+
+
+def test_an_ended_run_without_a_row_whose_rows_were_late_is_not_healthy() -> None:
+    for facts in (QueryFacts(), QueryFacts(joins=("a = b",))):
+        ended = replace(CLOSED_WINDOWS, late_rows=2, facts=facts)
+        found = diagnose(Examination(ended, probed))
+        assert "late-rows" in [finding.code for finding in found.findings]
+
+
+def test_the_plan_s_hint_of_null_is_said_once() -> None:
+    (situation,) = (s for s in SITUATIONS if "comparison with NULL beside" in s.name)
+    assert len(diagnose(situation.examination).findings) == 1
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_an_empty_side_is_told_unless_its_condition_is(dropped: bool) -> None:
+    side = replace(MATCH.left, rows=0, keyed=0, keys=(), dropped=dropped)
+    filters = (FilterCount(6, 0, (NONE_PASSED,), "in ON"),) if dropped else ()
+    counts = probed(filters=filters, matches=(replace(MATCH, left=side, shared=0),))
+    found = diagnose(Examination(JOINED, lambda: counts))
+    codes = [finding.code for finding in found.findings]
+    assert codes == (["filtered"] if dropped else ["empty-side"])
 
 
 def test_rows_are_read_again_once() -> None:
