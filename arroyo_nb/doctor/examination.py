@@ -17,6 +17,9 @@ from arroyo_nb.run.observe.snapshot import (
     before_end,
 )
 
+JOINED = "in the JOIN"
+"""Where a condition stands that compares both sides of a JOIN."""
+
 
 @dataclass(frozen=True)
 class ConditionCount:
@@ -35,31 +38,38 @@ class ConditionCount:
 @dataclass(frozen=True)
 class FilterCount:
     """Rows in and out of one filter, and of each of its conditions alone. ``stands`` is
-    where it stands: ``in WHERE``, ``behind the window``, ``in the JOIN``."""
+    where it stands: ``in WHERE``, ``in HAVING``, ``in ON``, ``in the JOIN``; ``behind
+    the window`` and ``behind GROUP BY`` where its clause is not known. ``of_windows``
+    says that its rows are those of windows, late rows counted."""
 
     rows_in: int
     rows_out: int
     conditions: tuple[ConditionCount, ...]
     stands: str = "in WHERE"
     output: str = ""
+    of_windows: bool = False
 
 
 @dataclass(frozen=True)
 class SideSample:
     """One side of a join: what it is called, its rows, those of them whose key is not
-    NULL, and some keys as text."""
+    NULL, and some keys as text. ``dropped`` says that what stands below the join, and
+    is counted too, has dropped all rows of the side."""
 
     name: str
     rows: int
     keyed: int
     keys: tuple[str, ...] = ()
+    dropped: bool = False
 
 
 @dataclass(frozen=True)
 class KeyMatch:
     """The keys of both sides of a join: ``shared`` are in both. ``windowed`` says that
-    the window is among what must be equal, and ``shared_windows`` is how many both
-    sides have."""
+    the window is among what must be equal, and ``shared_windows`` is how many keys both
+    sides have in the same window. Where that is none, ``same_windows`` is how many
+    windows both sides have, whatever the key. ``other_window`` says that ON compares
+    different parts of both windows, as the start of one with the end of the other."""
 
     text: str
     line: int | None
@@ -68,6 +78,14 @@ class KeyMatch:
     shared: int
     windowed: bool = False
     shared_windows: int = 0
+    same_windows: int = 0
+    other_window: bool = False
+
+    @property
+    def wants_other_window(self) -> bool:
+        """Whether ON is true of no rows that are in the same window."""
+        apart = self.windowed and not self.shared_windows
+        return apart and self.other_window and bool(self.same_windows)
 
 
 @dataclass(frozen=True)
@@ -114,6 +132,21 @@ class Probed:
     lists: tuple[ListCount, ...] = ()
     times: tuple[TimeSpread, ...] = ()
     looked_at: str = ""
+
+    @property
+    def has_cause(self) -> bool:
+        """Whether a part of the query kept no row of those that came to it."""
+        apart = (
+            (m.left.rows or m.right.rows)
+            and not (m.shared_windows if m.windowed else m.shared)
+            for m in self.matches
+        )
+        return (
+            any(f.rows_in and not f.rows_out for f in self.filters)
+            or any(c.rows_in and not c.rows_out for c in self.lists)
+            or any(looked.rows and not looked.found for looked in self.lookups)
+            or any(apart)
+        )
 
 
 NOT_PROBED = Probed()

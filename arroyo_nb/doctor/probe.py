@@ -8,13 +8,14 @@ of updating operators, and which rows were late.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.doctor.examination import (
+    JOINED,
     NOT_PROBED,
     ConditionCount,
     FilterCount,
@@ -25,12 +26,19 @@ from arroyo_nb.doctor.examination import (
     SideSample,
     TimeSpread,
 )
+from arroyo_nb.doctor.values import key_text, value_text
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.registry import nearest_name
-from arroyo_nb.run.observe.query_facts import condition, join_text, parts_of
+from arroyo_nb.run.observe.query_facts import (
+    Condition,
+    condition,
+    join_text,
+    parts_of,
+)
 from arroyo_nb.run.observe.snapshot import before_end
-from arroyo_nb.schema import EPOCH, TIMESTAMP, quoted
+from arroyo_nb.schema import EPOCH, TIMESTAMP, WINDOW_STRUCT, quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,8 +63,6 @@ SAMPLES = 3
 
 LOOKED_VALUES = 200
 """Different values among which the one is looked for that a condition may mean."""
-
-VALUE_CHARS = 40
 
 
 class _NotReplayed(Exception):
@@ -92,6 +98,8 @@ class Probe:
     _lookups: list[LookupCount] = field(default_factory=list)
     _lists: list[ListCount] = field(default_factory=list)
     _times: list[TimeSpread] = field(default_factory=list)
+    _dropped: set[int] = field(default_factory=set)
+    """The nodes that have no row as something below, which is counted, dropped all."""
 
     def __call__(self) -> Probed:
         """What was counted; what fails, or takes too long, is left out."""
@@ -107,7 +115,9 @@ class Probe:
             return NOT_PROBED
         left_out, empty = 0, set[int]()
         for node in walk(self.output.sink):
-            if any(id(child) in empty for child in node.inputs):
+            if any(id(child) in self._dropped for child in node.inputs):
+                self._dropped.add(id(node))
+            if _is_empty(node, empty):
                 empty.add(id(node))
                 # Of a join the other side is still worth a look.
                 if not isinstance(node, nodes.Joining):
@@ -121,6 +131,8 @@ class Probe:
                     raise TimeoutError
                 if not self.engine.worker.call(count, timeout=left_s):
                     empty.add(id(node))
+                    if not isinstance(node, nodes.Watermark):
+                        self._dropped.add(id(node))
             except Exception:
                 # Of a UDF that raises, of a store that is away, of what cannot be
                 # replayed: the doctor says what else it knows.
@@ -187,7 +199,7 @@ class Probe:
             counts.append(f"count_if({text}) AS passed_{number}")
             counts.append(f"count_if(({text}) IS NULL) AS nulls_{number}")
         found = _first_row(frame.selectExpr(*counts))
-        conditions = []
+        conditions: list[ConditionCount] = []
         for number, part in enumerate(parts):
             passed = found[f"passed_{number}"]
             column, values, near = "", tuple[str, ...](), ""
@@ -208,8 +220,9 @@ class Probe:
                 found["n"],
                 found["passed"],
                 tuple(conditions),
-                _stands(node),
+                _stands(node, [count.condition for count in conditions]),
                 self._named,
+                node.input.window is not None,
             )
         )
         return bool(found["passed"])
@@ -251,9 +264,15 @@ class Probe:
                     "AS k",
                 )
             )
-            sample = tuple(_text(list(key)) for key in found["k"]) if columns else ()
+            keys_found = [tuple(key.values()) for key in found["k"]] if columns else []
             sides.append(
-                SideSample(_side_name(side), found["n"], found["keyed"], sample)
+                SideSample(
+                    _side_name(side),
+                    found["n"],
+                    found["keyed"],
+                    tuple(map(key_text, keys_found)),
+                    id(side) in self._dropped,
+                )
             )
             tables.append(rows.filter(has_key))
         left, right = tables
@@ -263,16 +282,19 @@ class Probe:
             else min(side.keyed for side in sides)
         )
         shared_windows = _shared(left, right, [*columns, "w"]) if windowed else 0
+        is_apart = windowed and not shared_windows
         lines = (condition(a, self.script).line for a, _ in node.keys)
         line = next(filter(None, lines), None)
         match = KeyMatch(
-            join_text(node),
+            join_text(node, self.script),
             line,
             sides[0],
             sides[1],
             shared_keys,
             windowed,
             shared_windows,
+            _shared(left, right, ["w"]) if is_apart else 0,
+            any(_is_of_other_window(*pair) for pair in node.keys),
         )
         self._matches.append(match)
         return bool(match.shared) or node.how != "inner"
@@ -296,8 +318,8 @@ class Probe:
                 spark_sql(key, row_time=row_time(node.input)) for key, _ in node.keys
             ]
             rows = before.selectExpr(*(f"{t} AS k{n}" for n, t in enumerate(texts)))
-            sample = rows.distinct().limit(SAMPLES).collect()
-            keys = tuple(sorted(_text(list(row)) for row in sample))
+            sample = _rows(rows.distinct().limit(SAMPLES))
+            keys = tuple(sorted(key_text(list(row.values())) for row in sample))
         inner = node.how == "inner"
         self._lookups.append(LookupCount(node.table.name, came, found, inner, keys))
         return bool(found) or not inner
@@ -402,8 +424,39 @@ def _looked_at(left_out: int) -> str:
 
 
 def _first_row(frame: DataFrame) -> Any:
-    (row,) = frame.collect()
+    (row,) = _rows(frame)
     return row
+
+
+def _rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a small frame; their times are those of UTC."""
+    # collect() would give the times of this computer's zone.
+    made: list[dict[str, Any]] = frame.toArrow().to_pylist()
+    return made
+
+
+def _is_empty(node: nodes.Node, empty: set[int]) -> bool:
+    """Whether a node has no row as those below it have none."""
+    gone = [id(child) in empty for child in node.inputs]
+    if isinstance(node, nodes.Joining) and node.how == "inner":
+        return any(gone)
+    return bool(gone) and all(gone)
+
+
+def _is_of_other_window(left: exp.Expr, right: exp.Expr) -> bool:
+    """Whether an equation of ON compares different parts of two windows."""
+    from sqlglot import exp
+
+    texts = []
+    for side in (left, right):
+        columns = list(side.find_all(exp.Column))
+        if not columns or any(type_of(c) != WINDOW_STRUCT for c in columns):
+            return False
+        text = side.sql()
+        for column in columns:
+            text = text.replace(column.sql(), "w")
+        texts.append(text)
+    return texts[0] != texts[1]
 
 
 def _instant(micros: int | None) -> datetime | None:
@@ -412,12 +465,14 @@ def _instant(micros: int | None) -> datetime | None:
     return before_end((EPOCH + timedelta(microseconds=micros)).replace(tzinfo=None))
 
 
-def _stands(node: nodes.Filter) -> str:
+def _stands(node: nodes.Filter, conditions: Sequence[Condition]) -> str:
     """Where a filter stands, as its author sees it."""
     origin = node.input.origin
+    if isinstance(origin, nodes.Joining):
+        return JOINED
+    if clause := next((c.clause for c in conditions if c.clause), ""):
+        return f"in {clause}"
     match origin:
-        case nodes.Joining():
-            return "in the JOIN"
         case nodes.WindowAggregate():
             return "behind the window"
         case nodes.UpdatingAggregate():
@@ -444,35 +499,23 @@ def _values(frame: DataFrame, part: exp.Expr) -> tuple[str, tuple[str, ...], str
     columns = list(dict.fromkeys(c.name for c in part.find_all(exp.Column)))
     if len(columns) != 1 or columns[0] not in frame.columns:
         return "", (), ""
-    rows = frame.select(quoted(columns[0])).distinct().limit(LOOKED_VALUES).collect()
-    found = sorted((row[0] for row in rows if row[0] is not None), key=str)
+    rows = _rows(frame.select(quoted(columns[0])).distinct().limit(LOOKED_VALUES))
+    found = _sorted([v for row in rows for v in row.values() if v is not None])
     texts = {v for v in found if isinstance(v, str)}
     wanted = [e.name for e in part.find_all(exp.Literal) if e.is_string]
     near = next(filter(None, (_near(text, texts) for text in wanted)), "")
-    values = tuple(map(_text, found[: SAMPLES + 1]))
-    return columns[0], values, near and _text(near)
+    values = tuple(map(value_text, found[: SAMPLES + 1]))
+    return columns[0], values, near and value_text(near)
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:  # windows and other structs have no order in Python
+        return sorted(values, key=value_text)
 
 
 def _near(wanted: str, texts: set[str]) -> str:
     plain = wanted.strip().lower()
     same = sorted(text for text in texts if text.strip().lower() == plain)
     return same[0] if same else nearest_name(wanted, texts) or ""
-
-
-def _text(value: Any) -> str:
-    """A value as one writes it in SQL, cut where it is long."""
-    match value:
-        case list():
-            parts: Iterator[str] = map(_text, value)
-            made = ", ".join(parts)
-            return made if len(value) == 1 else f"({made})"
-        case None:
-            return "NULL"
-        case str():
-            cut = value if len(value) <= VALUE_CHARS else f"{value[:VALUE_CHARS]}…"
-            return f"'{cut}'"
-        case bool():
-            return str(value).lower()
-        case bytes():
-            return f"0x{value[:VALUE_CHARS].hex()}"
-    return str(value)[:VALUE_CHARS]

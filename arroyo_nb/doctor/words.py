@@ -50,6 +50,20 @@ def instant(moment: datetime) -> str:
     return f"{text}.{moment:%f}".rstrip("0") if moment.microsecond else text
 
 
+def window(start: datetime, end: datetime) -> str:
+    """A window ``[start, end)``.
+
+    >>> window(datetime(2026, 1, 1, 10), datetime(2026, 1, 1, 10, 0, 5))
+    '2026-01-01 10:00:00 – 10:00:05'
+    >>> window(datetime(2026, 1, 1, 23), datetime(2026, 1, 2))
+    '2026-01-01 23:00:00 – 2026-01-02 00:00:00'
+    """
+    last = instant(end)
+    if end.date() == start.date():
+        _, _, last = last.partition(" ")
+    return f"{instant(start)} – {last}"
+
+
 def interval(span: timedelta) -> str:
     """A length of time as the dialect writes it.
 
@@ -77,3 +91,14 @@ def names(of: Iterable[str]) -> str:
 def samples(of: Sequence[str]) -> str:
     """Values, as few as a sentence can hold."""
     return ", ".join(of[:MOST_NAMES]) + (", ..." if len(of) > MOST_NAMES else "")
+
+
+def one_of(clauses: Sequence[str]) -> str:
+    """The clauses of which one is meant.
+
+    >>> one_of(["HAVING"]), one_of(["WHERE", "HAVING", "JOIN"]), one_of(["unnest"])
+    ('a HAVING', 'a WHERE, HAVING or JOIN', 'an unnest')
+    """
+    article = "an" if clauses[0] == "unnest" else "a"
+    before = ", ".join(clauses[:-1])
+    return f"{article} {f'{before} or ' if before else ''}{clauses[-1]}"

@@ -62,19 +62,49 @@ def counts(table, where):
         (
             f"{counts('clicks', '')} HAVING count(*) > 50",
             "having",
-            "count(*) > 50 (line 1) behind the window kept none of the 2 rows",
+            "count(*) > 50 (line 1) in HAVING kept none of the 2 rows",
             "change the condition",
         ),
         (
             "SELECT user, sum(n) AS s FROM clicks GROUP BY user HAVING sum(n) > 50",
             "having",
-            "behind GROUP BY kept none of the 2 rows that came to it: sum(clicks.n) is",
+            "in HAVING kept none of the 2 rows that came to it: sum(clicks.n) is",
+            "change the condition",
+        ),
+        (
+            f"SELECT n FROM ({counts('clicks', '')}) WHERE w.start > '2027-01-01'",
+            "filtered",
+            "w.start > '2027-01-01' (line 1) in WHERE kept none of the 2 rows that "
+            "came to it: w is 2026-01-01 10:00:00 – 10:00:10, 2026-01-01 10:00:10 – "
+            "10:00:20",
+            "change the condition",
+        ),
+        (
+            f"SELECT n FROM (SELECT {W} AS w, array_agg(user) AS u, count(*) AS n FROM "
+            "clicks GROUP BY w) WHERE array_length(u) > 5",
+            "filtered",
+            "array_length(u) > 5 (line 1) in WHERE kept none of the 2 rows that came "
+            "to it: u is ['ann'], ['ann', 'bob']",
+            "change the condition",
+        ),
+        (
+            "SELECT n FROM clicks WHERE user = NULL OR n IN (100, 200)",
+            "filtered",
+            "user = NULL OR n IN (100, 200) (line 1) in WHERE kept none of the 3 rows "
+            "that came to it: it is NULL in all of them, as a comparison with NULL",
+            "write clicks.user IS NULL",
+        ),
+        (
+            "SELECT c.n FROM clicks c JOIN buys b ON c.user = lower(b.who)\n"
+            "AND c.n > 5",
+            "filtered",
+            "the condition c.n > 5 (line 2) in ON kept none of the 3 rows",
             "change the condition",
         ),
         (
             "SELECT n FROM clicks WHERE n = NULL",
             "never-true",
-            "the condition n = NULL is true of no row",
+            "the condition n = NULL (line 1) is true of no row",
             "write clicks.n IS NULL",
         ),
         (
@@ -86,7 +116,7 @@ def counts(table, where):
         (
             "SELECT c.n, b.m FROM clicks c JOIN buys b ON c.user = b.who",
             "keys-never-meet",
-            "the keys of the JOIN ON user = who (line 1) never meet: 'clicks' has "
+            "the keys of the JOIN ON c.user = b.who (line 1) never meet: 'clicks' has "
             "'ann', 'bob', 'buys' has 'Ann', 'Bob'",
             "make the keys equal",
         ),
@@ -156,6 +186,33 @@ def test_both_sides_have_the_same_keys_in_other_windows(session):
     )
     found = session.run(sql, wait=True).doctor()
     assert found.answer.code == "windows-never-meet", str(found)
+
+
+def test_on_asks_for_another_window(tables):
+    side = f"(SELECT {W} AS w, count(*) AS n FROM clicks GROUP BY w)"
+    sql = f"SELECT a.n FROM {side} a JOIN {side} b ON a.w.start = b.w.end"
+    found = tables.run(sql, wait=True).doctor()
+    assert [finding.code for finding in found.findings] == ["windows-never-meet"]
+    assert "ON a.w.start = b.w.end (line 1) compares two diff" in found.answer.message
+
+
+def test_a_side_that_its_condition_empties_is_told_once(tables):
+    sql = "SELECT c.n FROM clicks c JOIN buys b ON c.user = lower(b.who) AND c.n > 5"
+    found = tables.run(sql, wait=True).doctor()
+    assert [finding.code for finding in found.findings] == ["filtered"]
+
+
+def test_only_a_late_row_meets_having(session):
+    rows = f"{CLICKS}\n10:00:40 | bob | 3\n\n10:00:05 | ann | 7\n"
+    session.rows("clicks", rows, watermark="10 seconds")
+    sql = f"SELECT {W} AS w, user, sum(n) AS s FROM clicks GROUP BY w, user"
+    found = session.run(f"{sql} HAVING sum(n) > 6", wait=True).doctor()
+    (finding,) = found.findings
+    assert finding.message == (
+        "1 row meets the condition sum(n) > 6 (line 1) in HAVING where late rows are "
+        "counted, and none without them: 1 row came after its window had closed"
+    )
+    assert "a longer delay" in finding.hint
 
 
 def test_a_row_of_the_future_makes_all_others_late(session):
@@ -328,7 +385,7 @@ def test_a_cell_nobody_looks_at_asks_the_doctor(engine):
 
         left = shown("%%arroyo -n few\nSELECT n FROM clicks WHERE user = 'Ann'")
         # Unasked it says what is known without a look at the rows.
-        assert "a WHERE or JOIN kept none of them" in left["text/plain"]
+        assert "a WHERE kept none of them" in left["text/plain"]
         assert "%arroyo doctor few counts the rows" in left["text/plain"]
         found = shown("%arroyo doctor")
         assert found["text/plain"].splitlines()[:3] == [

@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     *times.CHECKS,
     *results.CHECKS,
     *lifecycle.LATER_CHECKS,
+    *times.LATER_CHECKS,
 )
 """Why there is no row."""
 

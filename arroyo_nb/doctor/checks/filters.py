@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 
-from arroyo_nb.doctor.examination import ConditionCount, Examination, FilterCount
-from arroyo_nb.doctor.words import rows, samples
+from arroyo_nb.doctor.examination import (
+    JOINED,
+    ConditionCount,
+    Examination,
+    FilterCount,
+)
+from arroyo_nb.doctor.words import one_of, rows, samples
 from arroyo_nb.run.observe.findings import Finding
 
 
@@ -28,6 +33,9 @@ def never_true(exam: Examination) -> Finding | None:
     return Finding("never-true", f"the condition {found[0]} is true of no row", advice)
 
 
+NULL_COMPARED = "comparison with NULL"
+"""What the plan says of ``= NULL``."""
+
 NEVER = "never true"
 """What the plan says too of conditions that no row meets."""
 
@@ -40,9 +48,6 @@ def filtered(exam: Examination) -> Finding | None:
     if found is None or found.stands == JOINED:
         return None
     return _filtered(found, exam.snapshot.hints)
-
-
-JOINED = "in the JOIN"
 
 
 def _filtered(found: FilterCount, hints: tuple[str, ...]) -> Finding:
@@ -61,7 +66,7 @@ def _filtered(found: FilterCount, hints: tuple[str, ...]) -> Finding:
             "take one of the conditions out",
         )
     worst = alone[0]
-    code = "having" if found.stands != "in WHERE" else "filtered"
+    code = "filtered" if found.stands in ("in WHERE", "in ON") else "having"
     return Finding(
         code,
         f"the condition {worst.condition} {found.stands}{of} kept none of the {came} "
@@ -72,13 +77,24 @@ def _filtered(found: FilterCount, hints: tuple[str, ...]) -> Finding:
 
 def _values(count: ConditionCount, came: int) -> str:
     if count.nulls == came:
-        return ": it is NULL in all of them"
+        cause = ", as a comparison with NULL always is" if _with_null(count) else ""
+        return f": it is NULL in all of them{cause}"
     if not count.values:
         return ""
     return f": {count.column} is {samples(count.values)}"
 
 
+_WITH_NULL = re.compile(r"(=|<>|[<>])\s*NULL\b|\bNULL\s*(=|<|>|!=)", re.IGNORECASE)
+
+
+def _with_null(count: ConditionCount) -> bool:
+    """Whether a condition compares a value with NULL."""
+    return _WITH_NULL.search(count.condition.sql) is not None
+
+
 def _advice(count: ConditionCount, came: int, hints: tuple[str, ...]) -> str:
+    if count.nulls == came and _with_null(count):
+        return _null_advice(hints)
     if (said := _of_column(count.column, hints)) is not None:
         return said
     if count.near:
@@ -86,6 +102,11 @@ def _advice(count: ConditionCount, came: int, hints: tuple[str, ...]) -> str:
     if count.nulls == came:
         return "compare a column that has values: %arroyo head shows the first rows"
     return "change the condition, or take it out"
+
+
+def _null_advice(hints: tuple[str, ...]) -> str:
+    said = (hint.rpartition(": ")[2] for hint in hints if NULL_COMPARED in hint)
+    return next(said, "write IS NULL or IS NOT NULL")
 
 
 def _of_column(column: str, hints: tuple[str, ...]) -> str | None:
@@ -109,22 +130,28 @@ def unnested(exam: Examination) -> Finding | None:
 
 
 def unknown_filter(exam: Examination) -> Finding | None:
-    """No row passed a WHERE or JOIN, and nobody has counted which."""
+    """No row passed the conditions, and nobody has counted which."""
     s, probed = exam.snapshot, exam.probed
     if not exam.has_rows or (s.windowed and s.windows) or not s.facts.drops_rows:
         return None
     counted = probed.filters or probed.matches or probed.lookups or probed.lists
     if counted or s.facts.never_true:
         return None
-    what = "before the window " if s.windowed else ""
+    what, where = s.facts.clauses or ("WHERE", "JOIN"), ""
+    if s.windowed:  # without a window: no row has come to HAVING
+        what, where = (
+            tuple(w for w in what if w != "HAVING") or what,
+            "before the window ",
+        )
     advice = f"%arroyo doctor {s.name} counts the rows that each condition keeps"
     if probed.looked_at:  # and it was not told
         advice = "take its conditions out one by one"
     if s.hints:
         advice = f"probably overlooked: {'; '.join(s.hints)}"
+    of = "of their groups" if what == ("HAVING",) else "of them"
     return Finding(
         "filtered",
-        f"{rows(s.rows_in)} came in, and a WHERE or JOIN {what}kept none of them",
+        f"{rows(s.rows_in)} came in, and {one_of(what)} {where}kept none {of}",
         advice,
     )
 
@@ -135,7 +162,7 @@ def overlooked(exam: Examination) -> Finding | None:
     known = exam.probed.looked_at or (s.windowed and s.windows)
     told = [hint for hint in s.hints if not (s.facts.never_true and NEVER in hint)]
     if (by := filtered(exam)) is not None:
-        told = [hint for hint in told if hint != by.hint]
+        told = [hint for hint in told if not hint.endswith(by.hint)]
     # Else it is told beside the rows that an unknown condition has kept.
     if not exam.has_rows or not told or not known:
         return None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from arroyo_nb.doctor.checks.filters import JOINED
-from arroyo_nb.doctor.examination import Examination, KeyMatch, SideSample
+from arroyo_nb.doctor.examination import JOINED, Examination, KeyMatch, SideSample
 from arroyo_nb.doctor.words import rows, samples
 from arroyo_nb.run.observe.findings import Finding
 
@@ -15,7 +14,8 @@ def side_without_rows(exam: Examination) -> Finding | None:
             (match.left, match.right),
             (match.right, match.left),
         ):
-            if other.rows and not empty.rows:
+            # Else what has dropped them is said, with its own count.
+            if other.rows and not empty.rows and not empty.dropped:
                 return Finding(
                     "empty-side",
                     f"the side {empty.name} of the JOIN ON {_on(match)} has no row, "
@@ -43,7 +43,8 @@ def null_keys(exam: Examination) -> Finding | None:
 def keys_never_meet(exam: Examination) -> Finding | None:
     """No key is on both sides."""
     for match in exam.probed.matches if exam.has_rows else ():
-        if match.left.keyed and match.right.keyed and not match.shared:
+        keyed = match.left.keyed and match.right.keyed
+        if keyed and not match.shared and not match.wants_other_window:
             return Finding(
                 "keys-never-meet",
                 f"the keys of the JOIN ON {_on(match)} never meet: {_keys(match.left)}"
@@ -56,7 +57,21 @@ def keys_never_meet(exam: Examination) -> Finding | None:
 def windows_never_meet(exam: Examination) -> Finding | None:
     """The sides have the same keys, in different windows."""
     for match in exam.probed.matches if exam.has_rows else ():
+        if match.wants_other_window:
+            return Finding(
+                "windows-never-meet",
+                f"the JOIN ON {_on(match)} compares two different windows, and a JOIN "
+                "of windows only joins rows of the same window",
+                "compare the windows themselves, as in ON a.w = b.w",
+            )
         if match.windowed and match.shared and not match.shared_windows:
+            if match.same_windows:
+                return Finding(
+                    "windows-never-meet",
+                    f"both sides of the JOIN ON {_on(match)} have the same keys and "
+                    "the same windows, and never the same key in the same window",
+                    "take wider windows, or compare the event times of both sides",
+                )
             return Finding(
                 "windows-never-meet",
                 f"both sides of the JOIN ON {_on(match)} have rows, and never in the "

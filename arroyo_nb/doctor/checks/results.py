@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arroyo_nb.doctor.examination import Examination
-from arroyo_nb.doctor.words import names, rows
+from arroyo_nb.doctor.words import names, one_of, rows
 from arroyo_nb.run.observe.findings import Finding
 from arroyo_nb.run.observe.snapshot import RunState
 
@@ -19,14 +19,15 @@ def behind_window(exam: Examination) -> Finding | None:
         return None
     if not s.facts.drops_rows:
         return None
+    what = s.facts.clauses or ("HAVING", "WHERE", "JOIN")
     # The rows of a batch are shown with it: a closed window has given its row.
     advice = f"%arroyo doctor {s.name} counts the rows that each condition keeps"
     if probed.looked_at:
         advice = "take its conditions out one by one"
     return Finding(
         "having",
-        f"{rows(closed, 'window')} closed, and a HAVING, WHERE or JOIN behind the "
-        "window kept none of their rows",
+        f"{rows(closed, 'window')} closed, and {one_of(what)} behind the window kept "
+        "none of their rows",
         advice,
     )
 

@@ -84,6 +84,40 @@ def all_late(exam: Examination) -> Finding | None:
     )
 
 
+def late_rows_missing(exam: Examination) -> Finding | None:
+    """The run is over, and rows that are missing from its windows were late."""
+    s, probed = exam.snapshot, exam.probed
+    if not exam.has_rows or not exam.is_over or not s.late_rows:
+        return None
+    is_counted = probed.looked_at or not s.facts.drops_rows
+    if s.facts.limit == 0 or s.facts.never_true or probed.has_cause or not is_counted:
+        return None
+    if ran_ahead(exam) is not None or all_late(exam) is not None:
+        return None  # those say more
+    advice = f"a longer delay in WATERMARK FOR keeps more; {s.handle}.late() lists them"
+    last = probed.filters[-1] if probed.filters else None
+    others = probed.matches or probed.lookups or probed.lists
+    if last is None or not last.of_windows or others or not exam.at_end:
+        were = "was" if s.late_rows == 1 else "were"
+        return Finding(
+            "late-rows",
+            f"{s.late_rows:,} of {rows(s.rows_in)} {were} late, and the others gave no "
+            "row",
+            advice,
+        )
+    noun = "condition" if len(last.conditions) == 1 else "conditions"
+    text = " AND ".join(str(count.condition) for count in last.conditions)
+    meet = "meets" if last.rows_out == 1 else "meet"
+    their = "its window" if s.late_rows == 1 else "their windows"
+    return Finding(
+        "late-rows",
+        f"{rows(last.rows_out)} {meet} the {noun} {text} {last.stands} where late rows "
+        f"are counted, and none without them: {rows(s.late_rows)} came after {their} "
+        "had closed",
+        advice,
+    )
+
+
 def no_watermark(exam: Examination) -> Finding | None:
     """There is no watermark, and a window waits for one."""
     s = exam.snapshot
@@ -310,4 +344,5 @@ CHECKS = (
     delay_beyond_data,
     short_of_end,
 )
+LATER_CHECKS = (late_rows_missing,)
 ODD_CHECKS = (some_late, odd_open_windows)

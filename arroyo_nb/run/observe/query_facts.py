@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from arroyo_nb.run.observe.written_text import bound_text, written_text
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Condition:
     """A condition of a query: its SQL, and the ``line`` of the script where it stands;
-    None: that is not known, as of a view of an earlier cell."""
+    None: that is not known, as of a view of an earlier cell. ``clause`` is WHERE,
+    HAVING or ON; empty: that is not known."""
 
     sql: str
     line: int | None = None
+    clause: str = ""
 
     def __str__(self) -> str:
         return self.sql if self.line is None else f"{self.sql} (line {self.line})"
@@ -62,6 +65,16 @@ class QueryFacts:
         """Whether a row that comes in may leave no trace."""
         return bool(self.conditions or self.joins or self.lookups or self.lists)
 
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """Which of its clauses may drop a row: WHERE, HAVING, JOIN, unnest."""
+        found = {c.clause for c in self.conditions}
+        found |= {"WHERE", "HAVING"} if "" in found else set()
+        has_join = self.joins or self.lookups or "ON" in found
+        found |= {"JOIN"} if has_join else set()
+        found |= {"unnest"} if self.lists else set()
+        return tuple(c for c in ("WHERE", "HAVING", "JOIN", "unnest") if c in found)
+
 
 MOST_TEXTS = 20
 """Conditions and joins that are told: a lineage of views may have thousands."""
@@ -92,7 +105,7 @@ def query_facts(sink: nodes.Sink, source: ScriptText) -> QueryFacts:
         limit=sink.limit,
         never_true=tuple(condition(p, source) for p in parts if _is_never_true(p)),
         conditions=tuple(condition(part, source) for part in parts[:MOST_TEXTS]),
-        joins=tuple(map(join_text, joins[:MOST_TEXTS])),
+        joins=tuple(join_text(node, source) for node in joins[:MOST_TEXTS]),
         lookups=tuple(n.table.name for n in found if isinstance(n, nodes.LookupJoin)),
         lists=tuple(sql_text(n.list) for n in found if isinstance(n, nodes.Unnest)),
         gap=next((window.gap for window in windows), None),
@@ -106,38 +119,20 @@ def parts_of(node: nodes.Filter) -> list[exp.Expr]:
     return conjuncts(node.predicate)
 
 
-def join_text(node: nodes.Joining) -> str:
+def join_text(node: nodes.Joining, source: ScriptText) -> str:
     """What a join compares, as one writes it."""
-    from arroyo_nb.plan.explain.node_lines import sql_text
-
-    pairs = (f"{sql_text(a)} = {sql_text(b)}" for a, b in node.keys)
-    return " AND ".join(pairs).replace('"', "") or "the window"
+    pairs = (
+        f"{condition(a, source).sql} = {condition(b, source).sql}" for a, b in node.keys
+    )
+    return " AND ".join(pairs) or "the window"
 
 
 def condition(expression: exp.Expr, source: ScriptText) -> Condition:
     """A bound condition as its author wrote it, where that is in the script."""
-    from arroyo_nb.plan.explain.node_lines import sql_text
-
-    bound = sql_text(expression)
-    # A condition of a view has its place in the script of the view: what stands at
-    # these characters here says whether it is this one.
-    span = expression.meta.get("span")
-    written = source.text[span.start : span.end] if span is not None else ""
-    if span is None or _letters(written) != _letters(bound):
-        return Condition(_CASTS.sub(r"\1", bound).replace('"', ""))
-    line, _ = source.place(span.start)
-    return Condition(" ".join(written.split()), line)
-
-
-_DROPPED = re.compile(r"\w+\.|[\s()\"]|(?<=second|minute)s|(?<=hour)s|(?<=day)s")
-_CASTS = re.compile(r"CAST\((NULL|\w+) AS [^()]+\)")
-"""Those that binding writes around NULL, and around numbers beside texts."""
-
-
-def _letters(sql: str) -> str:
-    """A text without what binding changes: qualifiers, quotes, brackets, blanks, the
-    plural of units."""
-    return _DROPPED.sub("", _CASTS.sub(r"\1", sql).lower())
+    written = written_text(expression, source)
+    if written is None:
+        return Condition(bound_text(expression))
+    return Condition(written.text, written.line, written.clause)
 
 
 def _is_never_true(part: exp.Expr) -> bool:

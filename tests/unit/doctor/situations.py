@@ -89,6 +89,16 @@ MATCH = KeyMatch("user = who", 4, SIDE, replace(SIDE, name="'buys'"), 2)
 JOINED = replace(PLAIN, sources=(CLICKS, BUYS), facts=QueryFacts(joins=("user = who",)))
 
 
+CLOSED_WINDOWS = replace(
+    WINDOWED,
+    state=RunState.FINISHED,
+    watermark=END,
+    windows=tuple(replace(w, state=CLOSED) for w in WINDOWED.windows),
+)
+SUM = Condition("sum(n) > 6", 2, "HAVING")
+SUM_MET = ConditionCount(SUM, 1)
+
+
 def probed(**counts: Any) -> Probed:
     return Probed(**counts, looked_at="counted in rows that were read again")
 
@@ -449,6 +459,60 @@ SITUATIONS = (
         ),
     ),
     Situation(
+        "only late rows meet HAVING",
+        "late-rows",
+        "1 row meets the condition sum(n) > 6 (line 2) in HAVING where late rows are "
+        "counted, and none without them: 1 row came after its window had closed",
+        "a longer delay in WATERMARK FOR keeps more; q.late() lists them",
+        replace(CLOSED_WINDOWS, late_rows=1, facts=QueryFacts(conditions=(SUM,))),
+        probed(
+            filters=(FilterCount(*(3, 1, (SUM_MET,), "in HAVING"), of_windows=True),)
+        ),
+    ),
+    Situation(
+        "conditions keep rows, but the run gave none, and some were late",
+        "late-rows",
+        "2 of 1,815 rows were late, and the others gave no row",
+        "a longer delay in WATERMARK FOR keeps more",
+        replace(CLOSED_WINDOWS, late_rows=2, facts=QueryFacts(conditions=(WHERE,))),
+        probed(filters=(FilterCount(1815, 7, (ConditionCount(WHERE, 7),)),)),
+    ),
+    Situation(
+        "a comparison with NULL beside another condition",
+        "filtered",
+        "the condition a = NULL OR b IN (1, 2) (line 2) in WHERE kept none of the "
+        "1,815 rows that came to it: it is NULL in all of them, as a comparison with "
+        "NULL always is",
+        "write t.a IS NULL",
+        replace(
+            PLAIN,
+            hints=("a comparison with NULL is never true: write t.a IS NULL",),
+        ),
+        probed(
+            filters=(
+                FilterCount(
+                    1815,
+                    0,
+                    (ConditionCount(Condition("a = NULL OR b IN (1, 2)", 2), 0, 1815),),
+                ),
+            )
+        ),
+    ),
+    Situation(
+        "nobody has counted the groups of a HAVING",
+        "filtered",
+        "1,815 rows came in, and a HAVING kept none of their groups",
+        "%arroyo doctor q counts",
+        replace(PLAIN, facts=QueryFacts(conditions=(SUM,))),
+    ),
+    Situation(
+        "nobody has counted the windows of a HAVING",
+        "having",
+        "2 windows closed, and a HAVING behind the window kept none of their rows",
+        "%arroyo doctor q counts",
+        replace(CLOSED_WINDOWS, facts=QueryFacts(conditions=(SUM,))),
+    ),
+    Situation(
         "lists without elements",
         "unnest",
         "the list tags has no element in any of the 1,815 rows",
@@ -459,7 +523,7 @@ SITUATIONS = (
     Situation(
         "nobody has counted which condition it is",
         "filtered",
-        "1,815 rows came in, and a WHERE or JOIN before the window kept none of them",
+        "1,815 rows came in, and a WHERE before the window kept none of them",
         "%arroyo doctor q counts",
         replace(WINDOWED, windows=(), facts=QueryFacts(conditions=(WHERE,))),
     ),
@@ -529,6 +593,34 @@ SITUATIONS = (
         "compare the event times of both sides",
         replace(JOINED, windowed=True, watermark=END, state=RunState.FINISHED),
         probed(matches=(replace(MATCH, windowed=True),)),
+    ),
+    Situation(
+        "the same key is never in the same window",
+        "windows-never-meet",
+        "both sides of the JOIN ON user = who (line 4) have the same keys and the same "
+        "windows, and never the same key in the same window",
+        "take wider windows",
+        replace(JOINED, windowed=True, watermark=END, state=RunState.FINISHED),
+        probed(matches=(replace(MATCH, windowed=True, same_windows=5),)),
+    ),
+    Situation(
+        "ON compares the start of one window with the end of the other",
+        "windows-never-meet",
+        "the JOIN ON user = who (line 4) compares two different windows, and a JOIN of "
+        "windows only joins rows of the same window",
+        "compare the windows themselves, as in ON a.w = b.w",
+        replace(JOINED, windowed=True, watermark=END, state=RunState.FINISHED),
+        probed(
+            matches=(
+                replace(
+                    MATCH,
+                    shared=0,
+                    windowed=True,
+                    same_windows=5,
+                    other_window=True,
+                ),
+            )
+        ),
     ),
     Situation(
         "no lookup finds its key",

@@ -12,9 +12,12 @@ import pytest
 from situations import (
     BUYS,
     CLICKS,
+    CLOSED_WINDOWS,
     GAVE,
     JOINED,
+    MATCH,
     NO_INPUT,
+    NONE_PASSED,
     PLAIN,
     SITUATIONS,
     WINDOWED,
@@ -25,7 +28,7 @@ from situations import (
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.doctor import diagnose, quick_findings
-from arroyo_nb.doctor.examination import Examination, Probed, TimeSpread
+from arroyo_nb.doctor.examination import Examination, FilterCount, Probed, TimeSpread
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.findings import Finding, Report
 from arroyo_nb.run.observe.query_facts import QueryFacts, query_facts
@@ -76,6 +79,28 @@ def test_rows_are_read_again_only_where_none_came_out() -> None:
         diagnose(Examination(snapshot, refuse))
     with pytest.raises(AssertionError, match="read again"):
         diagnose(Examination(PLAIN, refuse))
+
+
+def test_an_ended_run_without_a_row_whose_rows_were_late_is_not_healthy() -> None:
+    for facts in (QueryFacts(), QueryFacts(joins=("a = b",))):
+        ended = replace(CLOSED_WINDOWS, late_rows=2, facts=facts)
+        found = diagnose(Examination(ended, probed))
+        assert "late-rows" in [finding.code for finding in found.findings]
+
+
+def test_the_plan_s_hint_of_null_is_said_once() -> None:
+    (situation,) = (s for s in SITUATIONS if "comparison with NULL beside" in s.name)
+    assert len(diagnose(situation.examination).findings) == 1
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_an_empty_side_is_told_unless_its_condition_is(dropped: bool) -> None:
+    side = replace(MATCH.left, rows=0, keyed=0, keys=(), dropped=dropped)
+    filters = (FilterCount(6, 0, (NONE_PASSED,), "in ON"),) if dropped else ()
+    counts = probed(filters=filters, matches=(replace(MATCH, left=side, shared=0),))
+    found = diagnose(Examination(JOINED, lambda: counts))
+    codes = [finding.code for finding in found.findings]
+    assert codes == (["filtered"] if dropped else ["empty-side"])
 
 
 def test_rows_are_read_again_once() -> None:
@@ -139,8 +164,19 @@ TICKS = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"
         ("false", ["FALSE"], 1),
         ("1 = 2", ["1 = 2 (line 2)"], 1),
         ("1 = 1", ["1 = 1 (line 2)"], 0),
-        ("counter = NULL", ["counter = NULL"], 1),
+        ("counter = NULL", ["counter = NULL (line 2)"], 1),
         ("counter > '7'", ["counter > '7' (line 2)"], 0),
+        ("counter IN (7, 8)", ["counter IN (7, 8) (line 2)"], 0),
+        ("(counter) IN (7, abs(8))", ["(counter) IN (7, abs(8)) (line 2)"], 0),
+        ("counter = NULL OR counter IN (7, 8)",
+         ["counter = NULL OR counter IN (7, 8) (line 2)"], 0),
+        ("counter IS NOT NULL", ["counter IS NOT NULL (line 2)"], 0),
+        ("NOT (counter > 7)", ["NOT (counter > 7) (line 2)"], 0),
+        ("-counter > 7.5", ["-counter > 7.5 (line 2)"], 0),
+        ("now() > '2026-06-01'", ["now() > '2026-06-01' (line 2)"], 0),
+        ("now() - INTERVAL '1 day' > '2026-06-01'",
+         ["now() - INTERVAL '1 day' > '2026-06-01' (line 2)"], 0),
+        ("now()::date = '2026-01-01'", ["now()::date = '2026-01-01' (line 2)"], 0),
     ],
 )  # fmt: skip
 def test_a_condition_is_shown_as_it_was_written(
@@ -168,7 +204,39 @@ def test_a_session_s_gap_and_what_joins_compare() -> None:
     )
     sessions, join = (query_facts(sink, plan.source) for sink in plan.sinks)
     assert sessions.gap == timedelta(minutes=30)
-    assert join.joins == ("counter = b.counter",)
+    assert join.joins == ("a.counter = b.counter",)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown", "clauses"),
+    [
+        ("SELECT counter FROM t\nWHERE (counter > 1)", "(counter > 1) (line 3)",
+         ("WHERE",)),
+        ("SELECT counter % 9 AS k FROM t GROUP BY k\nHAVING count(*) IN (7, 8)",
+         "count(*) IN (7, 8) (line 3)", ("HAVING",)),
+        ("SELECT counter % 9 AS k FROM t GROUP BY k\n"
+         "HAVING array_length(array_agg(counter)) > 5",
+         "array_length(array_agg(counter)) > 5 (line 3)", ("HAVING",)),
+        ("SELECT k FROM (SELECT counter % 9 AS k, count(*) AS n FROM t GROUP BY k)\n"
+         "WHERE n > 7.5", "n > 7.5 (line 3)", ("WHERE",)),
+        ("SELECT a.counter FROM t a JOIN t b ON a.counter = b.counter\n"
+         "AND a.counter > 5", "a.counter > 5 (line 3)", ("JOIN",)),
+    ],
+)  # fmt: skip
+def test_the_clause_of_a_condition_is_known(
+    query: str, shown: str, clauses: tuple[str, ...]
+) -> None:
+    plan = plan_script(f"{TICKS}{query}", Catalog())
+    facts = query_facts(plan.sinks[0], plan.source)
+    assert [str(condition) for condition in facts.conditions] == [shown]
+    assert facts.clauses == clauses
+
+
+def test_a_join_is_shown_without_the_casts_of_binding() -> None:
+    sql = "SELECT a.counter FROM t a JOIN t b ON a.counter::text = b.subtask_index"
+    plan = plan_script(f"{TICKS}{sql}", Catalog())
+    facts = query_facts(plan.sinks[0], plan.source)
+    assert facts.joins == ("a.counter::text = b.subtask_index",)
 
 
 SHORT = "the watermark 2026-11-27 11:59:48 has 12 s to go"

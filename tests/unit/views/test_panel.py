@@ -293,8 +293,8 @@ ALL_BAD = replace(TUMBLE.sources[0], rows=0)
             {"rows_in": 0, "sources": (replace(TO_COME, unread=True),)},
             "Spark prepares the first micro-batch",
         ),
-        ({"windows": ()}, "1,815 rows came in, and a WHERE or JOIN before the window"),
-        ({"windowed": False, "windows": ()}, "a WHERE or JOIN kept none of them"),
+        ({"windows": ()}, "1,815 rows came in, and a WHERE before the window"),
+        ({"windowed": False, "windows": ()}, "a WHERE or HAVING kept none of them"),
         (
             {"windowed": False, "windows": (), "hints": ("the number ts is text",)},
             "kept none of them. Probably overlooked: the number ts is text.",
@@ -306,7 +306,7 @@ ALL_BAD = replace(TUMBLE.sources[0], rows=0)
             {"state": RunState.FAILED, "error": "no disk\n  hint: make space"},
             "No row came out.</p>",
         ),
-        ({}, "a HAVING, WHERE or JOIN behind the window kept none"),
+        ({}, "a WHERE or HAVING behind the window kept none"),
         ({"state": RunState.STOPPED}, "No row came out: 3 windows closed"),
     ],
 )
