@@ -90,7 +90,8 @@ def _finished(snapshot: Snapshot) -> str | None:
     left, noun = _open(snapshot)
     if left:
         return (
-            f"The run has read up to the end that the topic had. {_counted(left, noun)} "
+            "The run has read up to the end that the topic had. "
+            f"{_counted(left, noun)} "
             f"{'is' if left == 1 else 'are'} still open there: newer records may "
             "belong to them, so they have no final row."
         )
