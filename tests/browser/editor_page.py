@@ -90,6 +90,16 @@ def underlined(tab: Tab, count: int = 1, within_s: float = 15) -> list[list[str]
     raise AssertionError(f"not {count} marks: {tab.page.evaluate(UNDERLINED)}")
 
 
+def wait_underlined(tab: Tab, wanted: list[list[str]], within_s: float = 15) -> None:
+    """Wait until exactly this is underlined in the active cell."""
+    for _ in range(int(within_s * 20)):
+        found = tab.page.evaluate(UNDERLINED)
+        if found == wanted:
+            return
+        tab.page.wait_for_timeout(50)
+    raise AssertionError(f"{found}, not {wanted}")
+
+
 def ask(tab: Tab, code: str) -> None:
     """Run code in the kernel behind the notebook, outside of its cells."""
     tab.page.evaluate(
