@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot, WindowState
 from arroyo_nb.views.axis_ticks import END_OF_TIME
-from arroyo_nb.views.formatting import clock, count, duration, stretches
+from arroyo_nb.views.formatting import STRETCH, clock, count, duration
 
 Rule: TypeAlias = Callable[[Snapshot], str | None]
 
@@ -57,7 +57,7 @@ def _stopped(snapshot: Snapshot) -> str | None:
         return "Stopped: no more rows are read."
     were = "was" if left == 1 else "were"
     return (
-        f"{_counted(left, noun)} {were} still open when the run stopped: without the "
+        f"{count(left, noun)} {were} still open when the run stopped: without the "
         f"watermark passing its end, a {noun} has no final row."
     )
 
@@ -67,13 +67,7 @@ def _open(snapshot: Snapshot) -> tuple[int, str]:
     if snapshot.density and snapshot.open_sessions is not None:
         return snapshot.open_sessions, "session"
     left = sum(w.state is WindowState.OPEN for w in snapshot.windows)
-    return left, stretches(1) if snapshot.sessions else "window"
-
-
-def _counted(number: int, noun: str) -> str:
-    if noun == stretches(1):
-        return f"{count(number)} {stretches(number)}"
-    return count(number, noun)
+    return left, STRETCH if snapshot.sessions else "window"
 
 
 def _finished(snapshot: Snapshot) -> str | None:
@@ -90,8 +84,7 @@ def _finished(snapshot: Snapshot) -> str | None:
     left, noun = _open(snapshot)
     if left:
         return (
-            "The run has read up to the end that the topic had. "
-            f"{_counted(left, noun)} "
+            f"The run has read up to the end that the topic had. {count(left, noun)} "
             f"{'is' if left == 1 else 'are'} still open there: newer records may "
             "belong to them, so they have no final row."
         )

@@ -12,11 +12,12 @@ from arroyo_nb.views.axis_ticks import Axis
 from arroyo_nb.views.event_time_axis import MARGIN, TOP, WIDTH, svg, ticks
 from arroyo_nb.views.formatting import (
     NAME_CHARS,
+    STRETCH,
     count,
     escaped,
     interval,
     plain,
-    stretches,
+    plural,
 )
 from arroyo_nb.views.inert import SOFT, picture
 from arroyo_nb.views.listing import listing, rows
@@ -85,11 +86,11 @@ def bundle(found: Comparison) -> dict[str, str]:
 def _title(found: Comparison) -> str:
     first, second = (plain(name, NAME_CHARS) for name in found.names)
     if found.is_same:
-        windows = stretches(2) if found.has_stretches else "windows"
+        windows = plural(_noun(found))
         return f"{first} and {second} have the same {windows}, late rows and result"
     said = []
     if found.differing:
-        windows = _counted(found, _distinct(found.differing))
+        windows = count(_distinct(found.differing), _noun(found))
         said.append(f"{windows} of {count(_distinct(found.pairs))} differ")
     late = found.late_counts
     if late[0] != late[1]:
@@ -104,11 +105,9 @@ def _title(found: Comparison) -> str:
     return f"{first} against {second}: " + "; ".join(said)
 
 
-def _counted(found: Comparison, number: int, kind: str = "") -> str:
-    """How many windows, or what is compared in their place."""
-    noun = stretches(number) if found.has_stretches else "window"
-    plural = "" if found.has_stretches or number == 1 else "s"
-    return " ".join((count(number), *([kind] if kind else []), f"{noun}{plural}"))
+def _noun(found: Comparison) -> str:
+    """What a pair is of: windows, or what is compared in their place."""
+    return STRETCH if found.has_stretches else "window"
 
 
 def _distinct(pairs: Sequence[WindowPair]) -> int:
@@ -118,10 +117,10 @@ def _distinct(pairs: Sequence[WindowPair]) -> int:
 
 def _captions(found: Comparison) -> Iterator[str]:
     if len(found.pairs) > MOST_PAIRS:
-        hidden = _counted(found, len(found.pairs) - MOST_PAIRS, "older")
+        hidden = count(len(found.pairs) - MOST_PAIRS, f"older {_noun(found)}")
         yield f"{hidden} not drawn; windows() has all"
     if len(found.differing) > LISTED:
-        more = _counted(found, len(found.differing) - LISTED, "other")
+        more = count(len(found.differing) - LISTED, f"other {_noun(found)}")
         yield f"{more} that differ not listed; windows() has all"
     apart = found.result.rows.num_rows
     if apart > LISTED:
@@ -131,8 +130,10 @@ def _captions(found: Comparison) -> Iterator[str]:
 
 def _windows(found: Comparison) -> dict[str, str]:
     names = [plain(name, NAME_CHARS) for name in found.names]
-    noun = stretches(1) if found.has_stretches else "window"
-    columns = (noun, *(f"{what} {n}" for what in ("rows", "late") for n in names))
+    columns = (
+        _noun(found),
+        *(f"{what} {n}" for what in ("rows", "late") for n in names),
+    )
     lines = [
         (interval(p.start, p.end), *map(count, (*p.rows, *p.late_rows)))
         for p in found.differing[:LISTED]
@@ -210,5 +211,4 @@ def _pair(
 
 
 def _in_words(found: Comparison) -> str:
-    windows = stretches(2) if found.has_stretches else "windows"
-    return f"{windows} of both runs on event time: {_title(found)}"
+    return f"{plural(_noun(found))} of both runs on event time: {_title(found)}"

@@ -70,16 +70,21 @@ def count(number: int, noun: str = "") -> str:
     """
     if not noun:
         return f"{number:,}"
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
-def stretches(number: int) -> str:
-    """What a trace counts in place of the sessions of keys.
+STRETCH = "stretch of sessions"
+"""What a trace counts in place of the sessions of keys."""
 
-    >>> stretches(1), stretches(2)
-    ('stretch of sessions', 'stretches of sessions')
+
+def plural(noun: str) -> str:
+    """More than one of it.
+
+    >>> plural("row"), plural("micro-batch"), plural(STRETCH)
+    ('rows', 'micro-batches', 'stretches of sessions')
     """
-    return "stretch of sessions" if number == 1 else "stretches of sessions"
+    head, of, rest = noun.partition(" of ")
+    return f"{head}{'es' if head.endswith('ch') else 's'}{of}{rest}"
 
 
 def pace(per_s: float) -> str:

@@ -11,10 +11,11 @@ from arroyo_nb.views.formatting import (
     HOUR,
     MINUTE,
     SECOND,
+    STRETCH,
     count,
     duration,
     escaped,
-    stretches,
+    plural,
 )
 from arroyo_nb.views.inert import SOFT, picture
 from arroyo_nb.views.listing import listing
@@ -82,19 +83,18 @@ def _title(found: WhatIf) -> str:
 
 
 def _captions(found: WhatIf) -> tuple[str, ...]:
-    batches = count(found.batches, "micro-batch").replace("batchs", "batches")
+    batches = count(found.batches, "micro-batch")
     return (_CAPTION.format(window=_noun(found), batches=batches), *found.notes)
 
 
 def _noun(found: WhatIf) -> str:
-    return stretches(1) if found.has_stretches else "window"
+    return STRETCH if found.has_stretches else "window"
 
 
 def _listing(found: WhatIf) -> dict[str, str]:
     by_arrival = any(each.arrival_latencies for each in found.outcomes)
     columns = (*COLUMNS[:-1], *([ARRIVAL_COLUMN] if by_arrival else []), COLUMNS[-1])
-    if found.has_stretches:
-        columns = tuple(stretches(2) if c == "windows" else c for c in columns)
+    columns = tuple(plural(_noun(found)) if c == "windows" else c for c in columns)
     rows = [_row(each, by_arrival=by_arrival) for each in found.outcomes]
     return listing(columns, rows, nothing="no delay")
 

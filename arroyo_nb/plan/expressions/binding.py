@@ -41,7 +41,7 @@ from arroyo_nb.plan.expressions.operators import SYMBOLS, binary, negated
 from arroyo_nb.plan.expressions.predicates import among, between, case, inverted, tested
 from arroyo_nb.plan.expressions.scope import Scope, member, spelled
 from arroyo_nb.plan.expressions.types import type_from_sql
-from arroyo_nb.plan.expressions.typing import cast, place_of, type_of, typed
+from arroyo_nb.plan.expressions.typing import cast, place_of, placed, type_of, typed
 from arroyo_nb.plan.queries import aggregate_calls, over, unnest
 from arroyo_nb.plan.refusals import refuse_clauses, refused
 from arroyo_nb.schema import (
@@ -147,11 +147,8 @@ def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
 def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
     """Arroyo has words of its own for months in a window."""
     if isinstance(node, exp.Interval):
-        try:
+        with placed(span_of(node)):
             window_calls.without_months(written_interval(node))
-        except (CatalogProblem, PlanProblem) as problem:
-            problem.span = span_of(node)
-            raise
     return bind(node, scope)
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from arroyo_nb.errors import ArroyoError, PlanProblem
+from arroyo_nb.errors import PlanProblem
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.over.frame import (
     CURRENT_ROW,
@@ -25,7 +25,7 @@ from arroyo_nb.over.frame import (
 )
 from arroyo_nb.plan.expressions.intervals import exact, parse_interval
 from arroyo_nb.plan.expressions.literals import written_interval
-from arroyo_nb.plan.expressions.typing import type_of
+from arroyo_nb.plan.expressions.typing import placed, type_of
 from arroyo_nb.schema import Timestamp, Type
 from arroyo_nb.sql.dialect import span_of
 
@@ -57,11 +57,8 @@ def frame_of(spec: exp.WindowSpec | None, order: Sequence[exp.Ordered]) -> OverF
     """
     if spec is None:
         return usual_frame(ordered=bool(order))
-    try:
+    with placed(span_of(spec)):
         return _frame(spec, order)
-    except ArroyoError as problem:
-        problem.span = problem.span or span_of(spec)
-        raise
 
 
 def _frame(spec: exp.WindowSpec, order: Sequence[exp.Ordered]) -> OverFrame:

@@ -34,7 +34,8 @@ Expressions are not changed after they are made; :func:`replaced` builds new one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TypeVar
 
@@ -77,6 +78,16 @@ def place_of(expression: exp.Expr) -> Span | None:
     """Where in the script a bound expression stands."""
     found: Span | None = expression.meta.get("span")
     return found
+
+
+@contextmanager
+def placed(span: Span | None) -> Iterator[None]:
+    """Give an error that is raised inside, and has no place yet, this one."""
+    try:
+        yield
+    except ArroyoError as error:
+        error.span = error.span or span
+        raise
 
 
 def whole_number(expression: exp.Expr) -> int | None:

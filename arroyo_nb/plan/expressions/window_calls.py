@@ -9,7 +9,13 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
-from arroyo_nb.plan.expressions.typing import duration, place_of, type_of, typed
+from arroyo_nb.plan.expressions.typing import (
+    duration,
+    place_of,
+    placed,
+    type_of,
+    typed,
+)
 from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
 from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 from arroyo_nb.sql.syntax_tree import all_in
@@ -82,11 +88,8 @@ def _window_duration(argument: exp.Expr) -> timedelta:
     if isinstance(argument, exp.Interval):
         size: timedelta = argument.meta["interval"]
     elif isinstance(argument, exp.Literal) and type_of(argument) == TEXT:
-        try:
+        with placed(place_of(argument)):
             size = without_months(parse_interval(argument.name))
-        except (CatalogProblem, PlanProblem) as problem:
-            problem.span = place_of(argument)
-            raise
     else:
         raise PlanProblem(
             "unsupported Duration expression, expect duration literal, not "

@@ -84,8 +84,8 @@ def group(
     if having is not None and predicate is not None:
         result = Filter(aggregate, above(predicate), span=span_of(having))
     listed = tuple(replace(item, expression=above(item.expression)) for item in items)
-    calls = [k.expression for k in keys if window_calls.window_of(k.expression)]
-    return Grouping(result, listed, grouped=True, window_call=next(iter(calls), None))
+    calls = (k.expression for k in keys if window_calls.window_of(k.expression))
+    return Grouping(result, listed, grouped=True, window_call=next(calls, None))
 
 
 def _keys(

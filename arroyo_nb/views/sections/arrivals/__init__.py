@@ -53,7 +53,7 @@ def in_words(snapshot: Snapshot, drawn: Picture) -> str:
         if not snapshot.windowed:
             said.append("Without a window no row is late. No rows are drawn.")
         return " ".join(said)
-    batches = f"{drawn.batches:,} micro-batch{'' if drawn.batches == 1 else 'es'}"
+    batches = count(drawn.batches, "micro-batch")
     drawn_of = "" if drawn.dots == rows else f", {drawn.dots:,} of them drawn"
     said = [
         "A dot is a row: across, the micro-batch that read it; up, its event time. "
