@@ -132,6 +132,12 @@ SQL = (
         "2s",
         "0 waits for ever; what has not ended by then hangs, and is freed",
     ),
+    Setting(
+        _STREAMING + "pollingDelay",
+        "50ms",
+        "a query that waits lists its folder or asks its broker each time: at 10 ms "
+        "five of them keep a core busy with that",
+    ),
     Setting(_STREAMING + "minBatchesToRetain", "10", "100 keeps hundreds of files"),
     Setting(_STREAMING + "numRecentProgressUpdates", "100", "bounded history"),
     Setting(

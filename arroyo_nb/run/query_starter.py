@@ -45,6 +45,7 @@ def claim_folder(prepared: PreparedRun, place: RunFolder) -> StateFolder:
         name=prepared.name,
         spec=place.spec,
         forgets=prepared.plan.forgets_idle_keys,
+        temporary=place.temporary,
     )
 
 

@@ -82,6 +82,9 @@ class StateFolder:
     forgets
         Whether operators of this run look for idle keys. A state that was begun so
         stays so.
+    temporary
+        Whether it ends with this process: nobody will resume it, so that no manifest is
+        kept.
 
     Raises
     ------
@@ -98,8 +101,9 @@ class StateFolder:
         name: str,
         spec: StateSpec = NO_SPEC,
         forgets: bool = True,
+        temporary: bool = False,
     ) -> None:
-        self.path = path
+        self.path, self._temporary = path, temporary
         self.checkpoints: tuple[Checkpoint, ...] = ()
         self._manifest = Manifest(path)
         self._noted_s, self._cost_s = -math.inf, 0.0
@@ -224,10 +228,12 @@ class StateFolder:
         at_once
             Also where it was written a moment ago.
         """
+        if not self.checkpoints or self._temporary:
+            return
         begun_s = time.monotonic()
         # So that a folder of many files costs no more than a hundredth of the time.
         pause_s = max(NOTED_S, 100 * self._cost_s)
-        if not self.checkpoints or (not at_once and begun_s - self._noted_s < pause_s):
+        if not at_once and begun_s - self._noted_s < pause_s:
             return
         # One that is behind is true as well: what must be written, or read, meets what
         # is wrong with the disk by itself.

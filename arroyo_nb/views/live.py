@@ -5,9 +5,9 @@ the snapshot that survives a killed kernel, which the live panel hides. When the
 ends, the widget's place is taken by the last snapshot and nothing of the widget is
 left in the notebook.
 
-One thread refreshes all panels: a frame is sent when it differs from the last one,
-at most four times a second each and ten times a second in all, and only while somebody
-looks (the page says so every few seconds), so a closed browser fills no queue.
+One thread refreshes all panels in turn: a frame is sent when it differs from the last
+one, at most four times a second each and ten times a second in all, and only while
+somebody looks (the page says so every few seconds), so a closed browser fills no queue.
 """
 
 from __future__ import annotations
@@ -378,22 +378,32 @@ class Refresher:
             panel.close()
 
     def _loop(self) -> None:
-        while True:
-            begun = time.monotonic()
-            with self._lock:
-                panels = list(self._panels)
-            sent = sum(panel.sent for panel in panels)
-            over = [panel for panel in panels if not _refreshed(panel)]
-            sent = sum(panel.sent for panel in panels) - sent
-            with self._lock:
-                self._panels = [p for p in self._panels if p not in over]
-                if not self._panels:
-                    self._thread = None
-                    return
+        messages = 0
+        while panels := self._current():
             # Jupyter's server stops output at 1,000 messages a second: many panels
             # share what one may send.
-            frame_s = max(FRAME_S, sent * SEND_S)
-            time.sleep(max(begun + frame_s - time.monotonic(), 0.0))
+            turn_s = max(FRAME_S, messages * SEND_S) / len(panels)
+            messages = 0
+            for panel in panels:
+                begun, sent = time.monotonic(), panel.sent
+                if not _refreshed(panel):
+                    self._drop(panel)
+                messages += panel.sent - sent
+                # A cell that is run meanwhile waits for one panel, not for all of them.
+                time.sleep(max(begun + turn_s - time.monotonic(), 0.0))
+
+    def _current(self) -> list[Panel]:
+        """The panels that are left; none ends the thread."""
+        with self._lock:
+            if not self._panels:
+                self._thread = None
+            return list(self._panels)
+
+    def _drop(self, panel: Panel) -> None:
+        with self._lock:
+            # It is gone where all were closed meanwhile.
+            if panel in self._panels:
+                self._panels.remove(panel)
 
 
 def _refreshed(panel: Panel) -> bool:

@@ -192,3 +192,16 @@ def test_a_checkpoint_that_cannot_be_read_now_leaves_the_manifest_behind(
     folder.note_files(at_once=True)
     folder.release()
     assert asked
+
+
+@pytest.mark.parametrize("temporary", [False, True])
+def test_a_folder_that_nobody_will_resume_has_no_manifest(tmp_path, temporary):
+    folder = StateFolder(tmp_path, identity="plan", name="a", temporary=temporary)
+    checkpoint = tmp_path / "outputs" / "0" / "checkpoint"
+    for log in ("offsets", "commits"):
+        (checkpoint / log).mkdir(parents=True)
+        (checkpoint / log / "0").write_text("v1\n{}")
+    folder.checkpoints = (Checkpoint(checkpoint),)
+    folder.note_files(at_once=True)
+    folder.release()
+    assert (tmp_path / "manifest.json").exists() != temporary
