@@ -51,6 +51,8 @@ def whatif(
         )
     except KeyboardInterrupt:
         raise Interrupted(f"the what-if of {name} was interrupted") from None
+    finally:
+        progress.clear()
     if variable is not None:
         variables[variable] = found
     progress.finish(bundle(found))

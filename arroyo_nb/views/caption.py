@@ -24,13 +24,16 @@ WATERMARK = (
 def lesson(snapshot: Snapshot, *, beside_table: bool = False) -> str:
     """One or two sentences of plain text; empty where there is nothing to say.
 
-    ``beside_table``: a table without a row says itself what it waits for.
+    ``beside_table``: a table without a row says itself what it waits for, or that the
+    run failed.
     """
     waits = beside_table and not snapshot.rows_out
+    late = _late(snapshot)
+    if waits and snapshot.state is RunState.FAILED:
+        return late
     rules = [r for r in RULES if not (waits and r is _next_window)]
     said = (rule(snapshot) for rule in rules)
     first = next((text for text in said if text), "")
-    late = _late(snapshot)
     return f"{first} {late}".strip()
 
 

@@ -12,10 +12,11 @@ MESSAGE_CHARS, HINT_CHARS = 400, 400
 
 def why_no_row(snapshot: Snapshot) -> str:
     """Two sentences of plain text: the nearest cause, and what to do."""
+    if snapshot.state is RunState.FAILED:
+        # Why it failed stands above.
+        return "No row came out before the run failed."
     start = "No row came out" if snapshot.state.ended else "No row yet"
-    # Why a run failed stands above it.
-    is_told = snapshot.state is RunState.FAILED
-    found = () if is_told else quick_findings(snapshot)
+    found = quick_findings(snapshot)
     return f"{start}: {sentences(found[0])}" if found else f"{start}."
 
 

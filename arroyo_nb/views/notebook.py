@@ -73,6 +73,11 @@ class ProgressOutput:
         else:
             self._slot.update(data)
 
+    def clear(self) -> None:
+        """Take the last line away, where there is one."""
+        if self._slot is not None:
+            self._slot.update({"text/html": "", "text/plain": ""})
+
 
 class NotebookStage:
     """The cells of an IPython kernel.

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.loaded_trace import LoadedTrace
-from arroyo_nb.run.observe.late_table import table_names
-from arroyo_nb.run.observe.snapshot import RunState, WindowBar
-from arroyo_nb.run.run import Run
+from arroyo_nb.run.observe.snapshot import WindowBar
+from arroyo_nb.whatif.compared_run import ComparedRun, TableWindows, compared_run
 from arroyo_nb.whatif.differences import Difference, difference
-from arroyo_nb.whatif.stretches import STRETCHES, has_stretches
+from arroyo_nb.whatif.stretches import STRETCHES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from arroyo_nb.run.loaded_trace import LoadedTrace
+    from arroyo_nb.run.run import Run
+
 MOST_LATE_ROWS = 100_000
 """With more late rows than this only their counts are compared."""
-
-SHOWN_CHARS = 40
-"""A longer value is named by its type in a message."""
 
 RUN = "only_in"
 TIMES = "times"
@@ -67,25 +65,6 @@ def _rows(bar: WindowBar) -> int:
 
 def _late(bar: WindowBar) -> int:
     return bar.late_rows
-
-
-@dataclass(frozen=True)
-class TableWindows:
-    """The windows that rows of one table are put into.
-
-    Parameters
-    ----------
-    table
-        Its name; empty: it is unknown.
-    bars
-        The windows.
-    are_stretches
-        Whether they are stretches of time with the sessions of all keys.
-    """
-
-    table: str
-    bars: Sequence[WindowBar]
-    are_stretches: bool = False
 
 
 class ComparisonViews(Protocol):
@@ -227,70 +206,41 @@ def compare_runs(
     RunProblem
         When one of them is no run, has failed, or keeps no rows.
     """
-    for run in (first, second):
-        _require_result(run)
-    results = first.table(output), second.table(output)
-    windows = [_windows(run, output) for run in (first, second)]
-    counts = _late_count(first, output), _late_count(second, output)
+    runs = one, other = compared_run(first, output), compared_run(second, output)
+    names, windows = _names(one, other), [run.windows for run in runs]
     notes = [
         f"{name} has not ended: it is compared as it is now"
-        for name, run in zip(_names(first, second), (first, second), strict=True)
-        if not _state(run).ended
+        for name, run in zip(names, runs, strict=True)
+        if not run.state.ended
     ]
-    # A saved trace has the windows of the first table alone.
-    if any(isinstance(run, LoadedTrace) for run in (first, second)):
-        for side in windows:
-            if len(side) > 1:
-                notes.append(
-                    "a saved trace has the windows of one table only: those of "
-                    f"'{side[0].table}' are compared"
-                )
-                del side[1:]
+    if one.is_saved or other.is_saved:
+        notes += [
+            "a saved trace has the windows of one table only: those of "
+            f"'{side[0].table}' are compared"
+            for side in windows
+            if len(side) > 1
+        ]
+        windows = [side[:1] for side in windows]
     are_stretches = any(each.are_stretches for side in windows for each in side)
     if are_stretches:
         notes.append(STRETCHES)
-    if _columns(results[0]) != _columns(results[1]):
+    if one.result.schema.names != other.result.schema.names:
         notes.append("the results have other columns: no row is the same")
-    late = _late_difference(first, second, output, counts)
+    counts = one.late_count, other.late_count
+    late = _late_difference(one, other)
     if late is None and any(counts):
         notes.append("late rows are compared by their counts")
     return Comparison(
-        names=_names(first, second),
+        names=names,
         pairs=paired_tables(*windows),
-        result=difference(*results),
+        result=difference(one.result, other.result),
         late_counts=counts,
         late=late,
-        result_rows=(results[0].num_rows, results[1].num_rows),
+        result_rows=(one.result.num_rows, other.result.num_rows),
         notes=tuple(notes),
         views=views,
         has_stretches=are_stretches,
     )
-
-
-def _require_result(run: object) -> None:
-    """Refuse what has no result that could be compared.
-
-    Raises
-    ------
-    RunProblem
-        When it is no run, or has failed.
-    """
-    if not isinstance(run, Run | LoadedTrace):
-        raise RunProblem(
-            f"compare takes two runs, and {_short(run)} is none",
-            hint="compare(first, second) with the variables of two runs, or their "
-            "names; of a saved trace what load_trace gives",
-        )
-    if _state(run) is RunState.FAILED:
-        raise RunProblem(
-            f"the run '{run.name}' has failed: it has no result to compare",
-            hint="mend its error, and run it again",
-        )
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN_CHARS else f"a {type(value).__name__}"
 
 
 def paired(
@@ -336,57 +286,23 @@ def _matched_tables(
     yield from ((other.table, (), other.bars) for other in others)
 
 
-def _names(first: Run | LoadedTrace, second: Run | LoadedTrace) -> tuple[str, str]:
+def _names(first: ComparedRun, second: ComparedRun) -> tuple[str, str]:
     if first.name != second.name:
         return first.name, second.name
     return f"{first.name} (first)", f"{second.name} (second)"
 
 
-def _windows(run: Run | LoadedTrace, output: int) -> list[TableWindows]:
-    if isinstance(run, LoadedTrace):
-        shown = run.snapshot(0, output)
-        return [TableWindows("", shown.windows, bool(shown.density))]
-    seen = run.outputs[output].observation
-    tables = table_names(seen.aggregates)
-    return [
-        TableWindows(table, trace.windows(), has_stretches(aggregate))
-        for table, aggregate, trace in zip(
-            tables, seen.aggregates, seen.traces, strict=True
-        )
-    ]
-
-
-def _late_count(run: Run | LoadedTrace, output: int) -> int:
-    if isinstance(run, LoadedTrace):
-        return run.snapshot(0, output).late_rows
-    return run.outputs[output].observation.late_rows
-
-
-def _state(run: Run | LoadedTrace) -> RunState:
-    return run.snapshot(0).state if isinstance(run, LoadedTrace) else run.state
-
-
-def _late_difference(
-    first: Run | LoadedTrace,
-    second: Run | LoadedTrace,
-    output: int,
-    counts: Sequence[int],
-) -> Difference | None:
+def _late_difference(first: ComparedRun, second: ComparedRun) -> Difference | None:
     """The late rows that only one has; None where they are too many, or where a run
-    cannot list its own. A trace has none: it was saved without the rows that came."""
-    if isinstance(first, LoadedTrace) or isinstance(second, LoadedTrace):
+    cannot list its own."""
+    if first.late is None or second.late is None:
         return None
-    if max(counts) > MOST_LATE_ROWS:
+    if max(first.late_count, second.late_count) > MOST_LATE_ROWS:
         return None
     try:
-        tables = [run.late(output) for run in (first, second)]
+        return difference(first.late(), second.late())
     except RunProblem:
         return None
-    return difference(*tables)
-
-
-def _columns(table: pa.Table) -> Any:
-    return table.schema.names
 
 
 def _named(found: Difference, names: tuple[str, str]) -> pa.Table:

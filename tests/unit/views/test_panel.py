@@ -304,7 +304,7 @@ ALL_BAD = replace(TUMBLE.sources[0], rows=0)
         ({"windows": OPEN_ONES}, "the first window ends at 2013-01-01 12:00:00"),
         (
             {"state": RunState.FAILED, "error": "no disk\n  hint: make space"},
-            "No row came out.</p>",
+            "No row came out before the run failed.</p>",
         ),
         ({}, "a WHERE or HAVING behind the window kept none"),
         ({"state": RunState.STOPPED}, "No row came out: 3 windows closed"),

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from arroyo_nb import whatif_commands
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.interrupts import Interrupted
 from arroyo_nb.views import notebook
 from arroyo_nb.whatif.pinned_tape import PinnedTape
 from arroyo_nb.whatif.what_if import WhatIfTools, _run_to_end
@@ -47,7 +49,9 @@ def test_the_last_line_has_all_batches(delays, looks, told):
     assert said == [f"what-if of r1: {line}" for line in told]
 
 
-def test_the_outcome_takes_the_place_of_the_progress(monkeypatch):
+@pytest.fixture
+def shown(monkeypatch):
+    """What the outputs of the cell show."""
     shown = []
 
     class FakeSlot:
@@ -57,12 +61,27 @@ def test_the_outcome_takes_the_place_of_the_progress(monkeypatch):
         def update(self, data):
             shown[-1] = dict(data)
 
+    monkeypatch.setattr(notebook, "NotebookSlot", FakeSlot)
+    return shown
+
+
+def test_the_outcome_takes_the_place_of_the_progress(shown, monkeypatch):
     def whatif(*_, tell, **__):
         tell("batch 10 of 11")
         tell("batch 11 of 11")
         return "the table"
 
-    monkeypatch.setattr(notebook, "NotebookSlot", FakeSlot)
     monkeypatch.setattr(whatif_commands, "bundle", lambda found: {"text/plain": found})
     whatif_commands.whatif(SimpleNamespace(whatif=whatif), {}, "r1")
     assert shown == [{"text/plain": "the table"}]
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), RunProblem("no rows")])
+def test_nothing_stays_of_the_progress_where_there_is_no_outcome(shown, problem):
+    def whatif(*_, tell, **__):
+        tell("batch 10 of 11")
+        raise problem
+
+    with pytest.raises((Interrupted, RunProblem)):
+        whatif_commands.whatif(SimpleNamespace(whatif=whatif), {}, "r1")
+    assert [each["text/plain"] for each in shown] == [""]
