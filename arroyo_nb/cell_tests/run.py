@@ -289,16 +289,15 @@ def _checked_error(case: CellTest, expected: Expectation, error: ArroyoError) ->
     fitting = [
         problem
         for problem, text in zip(error.problems, said, strict=True)
-        if wanted in text.lower() and expected.line in (None, _line(case, problem))
+        if wanted in text.lower()
     ]
-    if fitting:
+    if any(expected.line in (None, _line(case, problem)) for problem in fitting):
         return _of(case, expected, None)
-    problem = error.problems[0]
+    problem = (fitting or error.problems)[0]
+    differs = "the error is at another place" if fitting else "the error is another"
     at = _line(case, problem)
-    place = f" (line {at} of the query)" if at is not None else ""
-    return _of(
-        case, expected, Difference(f"the error is another: {problem.message}{place}")
-    )
+    place = "it has no line in the query" if at is None else f"line {at} of the query"
+    return _of(case, expected, Difference(f"{differs}: {problem.message} ({place})"))
 
 
 def _line(case: CellTest, problem: ArroyoError) -> int | None:

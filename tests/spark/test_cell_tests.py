@@ -239,7 +239,8 @@ def test_errors(session):
     unknown = "WHEN\nSELECT n\nFROM nowhere\n\nEXPECT ERROR "
     assert session.test(unknown + "'not found' LINE 2").passed
     assert "(line 2 of the query)" in failed(session.test(unknown + "'gone'"))
-    assert not session.test(unknown + "'not found' LINE 1").passed
+    told = failed(session.test(unknown + "'not found' LINE 1"))
+    assert "at another place: Table nowhere not found (line 2 of the query)" in told
     # One that comes while it runs.
     text = "GIVEN t\ns\na\n\nWHEN SELECT CAST(s AS INT) AS n FROM t\nEXPECT ERROR"
     result = session.test(text)
@@ -247,6 +248,7 @@ def test_errors(session):
         session.test(text.replace("EXPECT ERROR", "EXPECT TABLE EMPTY"))
     assert result.passed
     assert raised.value is not None
+    assert "(it has no line in the query)" in failed(session.test(f"{text} LINE 1"))
     # Rows that are wrong are never what is expected.
     with pytest.raises(CatalogProblem, match="<cell>:3:1: 'x' is not a value of 'n'"):
         session.test("GIVEN t\nn INT\nx\nWHEN SELECT n FROM t\nEXPECT ERROR")
