@@ -241,40 +241,14 @@ class Probe:
         return bool(went)
 
     def _compare_keys(self, node: nodes.Joining) -> bool:
-        from arroyo_nb.spark.expressions import spark_sql
-        from arroyo_nb.spark.lower import row_time
-
         windowed = isinstance(node, nodes.WindowJoin)
+        columns = [f"k{n}" for n in range(len(node.keys))]
         sides, tables = [], []
         for number, side in enumerate(node.inputs):
-            frame, time_ = self._frame(side), row_time(side)
-            keys = [spark_sql(pair[number], row_time=time_) for pair in node.keys]
-            columns = [f"k{n}" for n in range(len(keys))]
-            named = [f"{key} AS {k}" for key, k in zip(keys, columns, strict=True)]
-            rows = frame.selectExpr(*named, f"{time_} AS w")
-            has_key = " AND ".join(f"{k} IS NOT NULL" for k in columns) or "true"
-            row = (
-                f"IF({has_key}, array(struct({', '.join(columns or ['1'])})), array())"
-            )
-            found = _first_row(
-                rows.selectExpr(
-                    "count(*) AS n",
-                    f"count_if({has_key}) AS keyed",
-                    f"slice(array_sort(flatten(collect_set({row}))), 1, {SAMPLES}) "
-                    "AS k",
-                )
-            )
-            keys_found = [tuple(key.values()) for key in found["k"]] if columns else []
-            sides.append(
-                SideSample(
-                    _side_name(side),
-                    found["n"],
-                    found["keyed"],
-                    tuple(map(key_text, keys_found)),
-                    id(side) in self._dropped,
-                )
-            )
-            tables.append(rows.filter(has_key))
+            keys = [pair[number] for pair in node.keys]
+            sample, keyed = self._sample_keys(side, keys, columns)
+            sides.append(sample)
+            tables.append(keyed)
         left, right = tables
         shared_keys = (
             _shared(left, right, columns)
@@ -298,6 +272,40 @@ class Probe:
         )
         self._matches.append(match)
         return bool(match.shared) or node.how != "inner"
+
+    def _sample_keys(
+        self,
+        side: nodes.Node,
+        keys: Sequence[exp.Expr],
+        columns: Sequence[str],
+    ) -> tuple[SideSample, DataFrame]:
+        """Some keys of a side, and its rows with a key: the ``columns`` of the key, and
+        ``w``, the window or the time."""
+        from arroyo_nb.spark.expressions import spark_sql
+        from arroyo_nb.spark.lower import row_time
+
+        time_ = row_time(side)
+        texts = [spark_sql(key, row_time=time_) for key in keys]
+        named = [f"{text} AS {k}" for text, k in zip(texts, columns, strict=True)]
+        rows = self._frame(side).selectExpr(*named, f"{time_} AS w")
+        has_key = " AND ".join(f"{k} IS NOT NULL" for k in columns) or "true"
+        row = f"IF({has_key}, array(struct({', '.join(columns or ['1'])})), array())"
+        found = _first_row(
+            rows.selectExpr(
+                "count(*) AS n",
+                f"count_if({has_key}) AS keyed",
+                f"slice(array_sort(flatten(collect_set({row}))), 1, {SAMPLES}) AS k",
+            )
+        )
+        keys_found = [tuple(key.values()) for key in found["k"]] if columns else []
+        sample = SideSample(
+            _side_name(side),
+            found["n"],
+            found["keyed"],
+            tuple(map(key_text, keys_found)),
+            id(side) in self._dropped,
+        )
+        return sample, rows.filter(has_key)
 
     def _count_lookups(self, node: nodes.LookupJoin) -> bool:
         from pyspark.sql import functions as F  # noqa: N812

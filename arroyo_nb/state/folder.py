@@ -83,8 +83,8 @@ class StateFolder:
         Whether operators of this run look for idle keys. A state that was begun so
         stays so.
     temporary
-        Whether it ends with this process: nobody will resume it, so that no manifest is
-        kept.
+        Whether it ends with this process. Nothing damages its files between two
+        processes, so that no manifest is kept.
 
     Raises
     ------

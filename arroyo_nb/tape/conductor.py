@@ -29,6 +29,7 @@ from arroyo_nb.tape.format import (
     check_chunks,
     chunk_numbers,
     chunk_path,
+    put_aside,
     read_mark,
 )
 from arroyo_nb.tape.speed import MAX, Pace, Schedule, merged, released
@@ -52,8 +53,8 @@ class ConductorLimits:
     keep_rows
         Rows of consumed chunks that stay; None: as many as there are.
     keep_chunks
-        How many consumed chunks stay. Spark lists the folder at every trigger: even
-        those of a slow source must not fill it.
+        How many consumed chunks stay: even those of a slow source must not fill a disk
+        with small files.
     """
 
     lookahead_chunks: int = 8
@@ -61,6 +62,10 @@ class ConductorLimits:
     keep_rows: int | None = 1_000_000
     keep_chunks: int = 2_000
 
+
+LISTED_CHUNKS = 20
+"""How many of the consumed chunks stay where Spark lists them. After a loss of power
+its log may be older than what it said, and it reads some of them again."""
 
 SHARED_S = 0.2
 """Least time between two chunks of a live source, for each other one that plays.
@@ -166,6 +171,8 @@ class Conductor:
         # The newest one whose file is gone: its totals say what all before it had.
         self._gone: tuple[Mark, ...] = ()
         self._found_chunks = 0
+        # The newest that was put aside, and so all before it.
+        self._aside = 0
         self._steps = 0
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -216,7 +223,9 @@ class Conductor:
             writer = TapeWriter(self._folder, header)
         except OSError as problem:
             raise self._problem(problem) from problem
-        for number in chunk_numbers(self._folder):
+        found = chunk_numbers(self._folder)
+        self._aside = min(found, default=1) - 1
+        for number in found:
             try:
                 mark = read_mark(self._folder, number)
             except RunProblem:
@@ -291,8 +300,12 @@ class Conductor:
                 gone.append(self._read.popleft())
                 self._read_rows -= gone[-1].rows
                 self._gone = (gone[-1],)
+            listed = max(self._aside, number - LISTED_CHUNKS)
+            aside, self._aside = range(self._aside + 1, listed + 1), listed
         for mark in gone:
             chunk_path(self._folder, mark.number).unlink(missing_ok=True)
+        for each in aside:
+            put_aside(self._folder, each)
         self._change(consumed_chunks=number)
 
     def _is_beyond(self) -> bool:

@@ -16,7 +16,13 @@ from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.run.sources.reader import SourceOffset, SourcePosition
 from arroyo_nb.run.sources.tape import TapeReader
 from arroyo_nb.tape import ARRIVAL, END_CHUNKS
-from arroyo_nb.tape.format import Header, chunk_numbers, chunk_path, read_mark
+from arroyo_nb.tape.format import (
+    Header,
+    chunk_numbers,
+    chunk_path,
+    put_back,
+    read_mark,
+)
 from arroyo_nb.tape.replay import Replay
 from arroyo_nb.tape.speed import Pace, merged, released
 from arroyo_nb.tape.writer import TapeWriter
@@ -132,6 +138,8 @@ def pin(
         When it has no end, or can no longer be read.
     """
     kept = feed.kept_chunks if is_over else None
+    if kept is not None:
+        put_back(kept)
     if kept is not None and _has_end(kept) and not recut:
         return kept
     header = Header(str(feed.table.physical), feed.table.name, bounded=True)

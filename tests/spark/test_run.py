@@ -14,7 +14,8 @@ from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.prepare import prepare
 from arroyo_nb.run.run import Run
-from arroyo_nb.tape.format import Tape, chunk_path
+from arroyo_nb.tape import conductor
+from arroyo_nb.tape.format import ASIDE, Tape, chunk_numbers, chunk_path
 from arroyo_nb.views.panel import frame
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
@@ -476,6 +477,26 @@ def test_a_limit_of_time_counts_from_the_first_moment_of_running(session):
     run = session.run(endless + "SELECT counter FROM i", stop_after="1s", wait=True)
     assert run.note == "stopped after 1 s"
     assert run.rows_in > 0
+
+
+def test_chunks_that_spark_no_longer_lists_are_read_again_as_the_others(
+    session, monkeypatch
+):
+    monkeypatch.setattr(conductor, "LISTED_CHUNKS", 2)
+    script = PATIENT.format(delay="1 second") + BY_HOUR.replace("1 hour", "1 minute")
+    run = session.run(script, name="often", wait=True, **CHUNK_BY_CHUNK)
+    (tape,) = (run.folder / "sources").iterdir()
+    aside = len(list((tape / ASIDE).iterdir()))
+    assert aside == len(chunk_numbers(tape)) - 2 > 2
+    late, rows = run.late(), run.table()
+    assert late.num_rows == run.snapshot().late_rows > 10
+    again = session.resume("often")
+    assert again.wait(120)
+    assert again.table().equals(rows)
+    assert again.late().num_rows == late.num_rows
+    (outcome,) = session.whatif("often", ["1s"]).outcomes
+    assert outcome.as_run
+    assert outcome.late_rows == late.num_rows
 
 
 def test_late_rows_whose_chunks_are_gone_are_told(session):

@@ -195,7 +195,7 @@ def test_a_checkpoint_that_cannot_be_read_now_leaves_the_manifest_behind(
 
 
 @pytest.mark.parametrize("temporary", [False, True])
-def test_a_folder_that_nobody_will_resume_has_no_manifest(tmp_path, temporary):
+def test_a_folder_that_ends_with_the_process_has_no_manifest(tmp_path, temporary):
     folder = StateFolder(tmp_path, identity="plan", name="a", temporary=temporary)
     checkpoint = tmp_path / "outputs" / "0" / "checkpoint"
     for log in ("offsets", "commits"):

@@ -15,8 +15,15 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import BIGINT, Field, Schema
 from arroyo_nb.tape import ARRIVAL, BadRow, Chunk, Clock
-from arroyo_nb.tape.conductor import Conductor, ConductorLimits
-from arroyo_nb.tape.format import Tape, chunk_numbers, read_mark
+from arroyo_nb.tape.conductor import LISTED_CHUNKS, Conductor, ConductorLimits
+from arroyo_nb.tape.format import (
+    CHUNKS,
+    Tape,
+    chunk_numbers,
+    put_back,
+    read_chunk,
+    read_mark,
+)
 from arroyo_nb.tape.speed import MAX, Pace
 
 SCHEMA = Schema((Field("n", BIGINT),))
@@ -175,6 +182,43 @@ def test_of_consumed_chunks_the_newest_stay(tmp_path, limits, kept):
     with Playing(Counting(10), tmp_path, limits=limits) as again:
         assert again.state.ended
         assert again.state.rows == 30
+
+
+def test_spark_lists_the_newest_of_the_chunks_that_it_has_read(tmp_path):
+    def listed():
+        return len(list(tmp_path.glob(CHUNKS)))
+
+    limits = ConductorLimits(keep_chunks=40)
+    with Playing(Counting(60), tmp_path, limits=limits) as playing:
+        last = playing.consume_all().chunks
+    assert last == 62
+    assert chunk_numbers(tmp_path) == tuple(range(last - 40, last + 1))
+    assert listed() == LISTED_CHUNKS + 1
+    # Killed there: nothing is read again, and what goes is what had been put aside.
+    with Playing(Counting(60), tmp_path, limits=limits) as again:
+        again.conductor.consumed(last)
+        assert again.state.rows == 180
+    assert chunk_numbers(tmp_path) == tuple(range(last - 39, last + 1))
+    assert listed() == LISTED_CHUNKS
+    assert read_chunk(tmp_path, last - 39)[0].number == last - 39
+    put_back(tmp_path)
+    assert listed() == 40
+    assert not (tmp_path / "_read").exists()
+
+
+def test_a_chunk_that_cannot_be_put_aside_is_still_there(tmp_path, monkeypatch):
+    refused = []
+
+    def rename(path, target):
+        refused.append(path)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", rename)
+    with Playing(Counting(30), tmp_path) as playing:
+        last = playing.consume_all().chunks
+        playing.conductor.consumed(last)
+    assert len(refused) == last - LISTED_CHUNKS
+    assert chunk_numbers(tmp_path) == tuple(range(1, last + 1))
 
 
 def test_what_spark_has_not_read_stays_and_numbers_go_on(tmp_path):
