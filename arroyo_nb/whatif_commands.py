@@ -49,10 +49,11 @@ def whatif(
         found = session.whatif(
             name, delays, every=every, output=output, tell=progress.tell
         )
-    except KeyboardInterrupt:
-        raise Interrupted(f"the what-if of {name} was interrupted") from None
-    finally:
+    except BaseException as problem:
         progress.clear()
+        if isinstance(problem, KeyboardInterrupt):
+            raise Interrupted(f"the what-if of {name} was interrupted") from None
+        raise
     if variable is not None:
         variables[variable] = found
     progress.finish(bundle(found))

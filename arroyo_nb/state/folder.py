@@ -44,6 +44,7 @@ from arroyo_nb.state.identity import fingerprint
 from arroyo_nb.state.lock import Lock
 from arroyo_nb.state.manifest import MANIFEST, Manifest, numbered
 from arroyo_nb.state.relocation import logs, relocate
+from arroyo_nb.tape.read_chunks import put_back
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors import ResumePoint
@@ -84,7 +85,8 @@ class StateFolder:
         stays so.
     temporary
         Whether it ends with this process. Nothing damages its files between two
-        processes, so that no manifest is kept.
+        processes, so that no manifest is kept; a copy of it that a job takes has one
+        from the job's first batches on.
 
     Raises
     ------
@@ -180,6 +182,9 @@ class StateFolder:
         for kind, meaning in _STARTED.items():
             for path in manifest.listed(kind):
                 manifest.check(path, meaning)
+        for source in (self.path / "sources").glob("*"):
+            with state_disk(source):
+                put_back(source)
         self.checkpoints = tuple(
             inspect_checkpoint(self.path / OUTPUTS / str(n) / "checkpoint", manifest)
             for n in range(outputs)

@@ -28,10 +28,9 @@ from arroyo_nb.tape.format import (
     Mark,
     check_chunks,
     chunk_numbers,
-    chunk_path,
-    put_aside,
     read_mark,
 )
+from arroyo_nb.tape.read_chunks import found_path, put_aside
 from arroyo_nb.tape.speed import MAX, Pace, Schedule, merged, released
 from arroyo_nb.tape.writer import TapeWriter
 
@@ -65,7 +64,8 @@ class ConductorLimits:
 
 LISTED_CHUNKS = 20
 """How many of the consumed chunks stay where Spark lists them. After a loss of power
-its log may be older than what it said, and it reads some of them again."""
+Spark's checkpoint may be older than the progress that it reported, and Spark reads some
+of them again."""
 
 SHARED_S = 0.2
 """Least time between two chunks of a live source, for each other one that plays.
@@ -303,7 +303,7 @@ class Conductor:
             listed = max(self._aside, number - LISTED_CHUNKS)
             aside, self._aside = range(self._aside + 1, listed + 1), listed
         for mark in gone:
-            chunk_path(self._folder, mark.number).unlink(missing_ok=True)
+            found_path(self._folder, mark.number).unlink(missing_ok=True)
         for each in aside:
             put_aside(self._folder, each)
         self._change(consumed_chunks=number)

@@ -6,7 +6,8 @@
                              tape of records its chunks and what was redacted
     chunk-00000001.parquet   rows; the footer says where the recorder stood after them
     chunk-00000002.parquet
-    _read/                   of a running source: older chunks, which have been read
+    _read/                   of a run: chunks that every query has read
+                             (:mod:`arroyo_nb.tape.read_chunks`)
 
 Two facts make the folder safe to watch. A chunk appears at once, by a rename from a
 name that Spark's file source ignores (it skips names that begin with ``_`` or
@@ -21,7 +22,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 VERSION = 1
 HEADER = "_tape.json"
-ASIDE = "_read"
-"""Folder of the chunks that were put aside."""
 CHUNKS = "chunk-*.parquet"
 """Glob of the chunk files."""
 _CHUNK = re.compile(r"chunk-(\d{8,})\.parquet\Z")
@@ -150,36 +148,8 @@ class Tape:
 
 
 def chunk_path(folder: Path, number: int) -> Path:
-    """File of a chunk, also of one that was put aside; numbers count from 1."""
-    name = f"chunk-{number:08d}.parquet"
-    aside = folder / ASIDE / name
-    return aside if aside.exists() else folder / name
-
-
-def put_aside(folder: Path, number: int) -> None:
-    """Take a chunk that every query has read out of what Spark lists at each trigger:
-    with 1,000 files that takes 40 ms. It keeps its number; one that is gone is
-    none."""
-    path = folder / chunk_path(folder, number).name
-    # Where it cannot be moved, it is listed as before.
-    with suppress(OSError):
-        (folder / ASIDE).mkdir(exist_ok=True)
-        path.rename(folder / ASIDE / path.name)
-
-
-def put_back(folder: Path) -> None:
-    """Have Spark find all chunks of a folder again: those that were put aside too.
-
-    Raises
-    ------
-    OSError
-        When one cannot be moved.
-    """
-    aside = folder / ASIDE
-    if aside.is_dir():
-        for path in aside.iterdir():
-            path.rename(folder / path.name)
-        aside.rmdir()
+    """File of a chunk; numbers count from 1."""
+    return folder / f"chunk-{number:08d}.parquet"
 
 
 def is_tape_file(name: str) -> bool:
@@ -192,13 +162,9 @@ def is_tape_file(name: str) -> bool:
 
 
 def chunk_numbers(folder: Path) -> tuple[int, ...]:
-    """Numbers of the chunk files of a folder, also of those that were put aside;
-    ascending."""
-    names = [entry.name for entry in os.scandir(folder)]
-    if ASIDE in names:
-        names += [entry.name for entry in os.scandir(folder / ASIDE)]
-    found = map(_CHUNK.match, names)
-    return tuple(sorted({int(match[1]) for match in found if match}))
+    """Numbers of the chunk files of a folder, ascending."""
+    found = (_CHUNK.match(entry.name) for entry in os.scandir(folder))
+    return tuple(sorted(int(match[1]) for match in found if match))
 
 
 def read_header(folder: Path, name: str = "") -> Header:

@@ -6,23 +6,18 @@ with several sources it is a chunk of each: nothing waits for a conductor.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals
 from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.run.sources.reader import SourceOffset, SourcePosition
 from arroyo_nb.run.sources.tape import TapeReader
 from arroyo_nb.tape import ARRIVAL, END_CHUNKS
-from arroyo_nb.tape.format import (
-    Header,
-    chunk_numbers,
-    chunk_path,
-    put_back,
-    read_mark,
-)
+from arroyo_nb.tape.format import Header, chunk_numbers, chunk_path, read_mark
+from arroyo_nb.tape.read_chunks import link_all
 from arroyo_nb.tape.replay import Replay
 from arroyo_nb.tape.speed import Pace, merged, released
 from arroyo_nb.tape.writer import TapeWriter
@@ -138,10 +133,12 @@ def pin(
         When it has no end, or can no longer be read.
     """
     kept = feed.kept_chunks if is_over else None
-    if kept is not None:
-        put_back(kept)
     if kept is not None and _has_end(kept) and not recut:
-        return kept
+        # Linked and not read where they are: the run's folder may be resumed meanwhile,
+        # and moves its chunks then.
+        with refusals("read", str(kept)):
+            link_all(kept, folder)
+        return folder
     header = Header(str(feed.table.physical), feed.table.name, bounded=True)
     if feed.bounded:
         fresh = afresh()
@@ -159,7 +156,8 @@ def pin(
         )
     elif kept is not None and chunk_numbers(kept):
         # What a source without an end has brought by now is a tape, but for its end.
-        shutil.copytree(kept, folder)
+        with refusals("read", str(kept)):
+            link_all(kept, folder)
         writer = TapeWriter(folder, header)
     else:
         raise _endless(feed, is_over=is_over)

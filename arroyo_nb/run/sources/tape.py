@@ -22,7 +22,7 @@ from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.conductor import Conductor, Playing
-from arroyo_nb.tape.format import chunk_numbers, chunk_path
+from arroyo_nb.tape.read_chunks import found_numbers, found_path
 from arroyo_nb.tape.speed import Pace
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class TapeReader:
         come; else None."""
         if self._folder is None or not self._folder.is_dir() or not self.join(0):
             return None
-        numbers = chunk_numbers(self._folder)
+        numbers = found_numbers(self._folder)
         return self._folder if numbers == tuple(range(1, len(numbers) + 1)) else None
 
     def check(self, cancel_check: Callable[[], None]) -> None:
@@ -172,7 +172,7 @@ class TapeReader:
         if numbers and self._folder is None:
             raise not_begun()
         # Spark's log counts chunks from 0, their files from 1.
-        return tuple(chunk_path(self._folder or Path(), n + 1) for n in numbers)
+        return tuple(found_path(self._folder or Path(), n + 1) for n in numbers)
 
     def consumed(self, reaches: Sequence[SourcePosition]) -> None:
         """Let chunks go that every query has read."""

@@ -205,3 +205,16 @@ def test_a_folder_that_ends_with_the_process_has_no_manifest(tmp_path, temporary
     folder.note_files(at_once=True)
     folder.release()
     assert (tmp_path / "manifest.json").exists() != temporary
+
+
+def test_chunks_that_were_put_aside_are_back_before_a_checkpoint_is_looked_at(tmp_path):
+    # A checkpoint that is an older copy may need any of them.
+    aside = tmp_path / "sources" / "0-rows" / "_read"
+    aside.mkdir(parents=True)
+    (aside / "chunk-00000003.parquet").write_bytes(b"")
+    (tmp_path / "sources" / "heartbeat").mkdir()
+    folder = StateFolder(tmp_path, identity="plan", name="a")
+    folder.inspect(1)
+    folder.release()
+    assert (aside.parent / "chunk-00000003.parquet").exists()
+    assert not any(aside.iterdir())

@@ -16,14 +16,8 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import BIGINT, Field, Schema
 from arroyo_nb.tape import ARRIVAL, BadRow, Chunk, Clock
 from arroyo_nb.tape.conductor import LISTED_CHUNKS, Conductor, ConductorLimits
-from arroyo_nb.tape.format import (
-    CHUNKS,
-    Tape,
-    chunk_numbers,
-    put_back,
-    read_chunk,
-    read_mark,
-)
+from arroyo_nb.tape.format import Tape, chunk_numbers, chunk_path, read_mark
+from arroyo_nb.tape.read_chunks import found_numbers, link_all, put_back
 from arroyo_nb.tape.speed import MAX, Pace
 
 SCHEMA = Schema((Field("n", BIGINT),))
@@ -109,6 +103,7 @@ class Playing:
 
 
 def numbers_in(folder):
+    put_back(folder)
     return Tape.open(folder).table()["n"].to_pylist()
 
 
@@ -185,25 +180,42 @@ def test_of_consumed_chunks_the_newest_stay(tmp_path, limits, kept):
 
 
 def test_spark_lists_the_newest_of_the_chunks_that_it_has_read(tmp_path):
-    def listed():
-        return len(list(tmp_path.glob(CHUNKS)))
-
     limits = ConductorLimits(keep_chunks=40)
     with Playing(Counting(60), tmp_path, limits=limits) as playing:
         last = playing.consume_all().chunks
     assert last == 62
+    assert found_numbers(tmp_path) == tuple(range(last - 40, last + 1))
+    assert chunk_numbers(tmp_path) == tuple(range(last - LISTED_CHUNKS, last + 1))
+    # Resumed: all are where they were, and none is read again.
+    put_back(tmp_path)
     assert chunk_numbers(tmp_path) == tuple(range(last - 40, last + 1))
-    assert listed() == LISTED_CHUNKS + 1
-    # Killed there: nothing is read again, and what goes is what had been put aside.
     with Playing(Counting(60), tmp_path, limits=limits) as again:
         again.conductor.consumed(last)
         assert again.state.rows == 180
-    assert chunk_numbers(tmp_path) == tuple(range(last - 39, last + 1))
-    assert listed() == LISTED_CHUNKS
-    assert read_chunk(tmp_path, last - 39)[0].number == last - 39
-    put_back(tmp_path)
-    assert listed() == 40
-    assert not (tmp_path / "_read").exists()
+    assert found_numbers(tmp_path) == tuple(range(last - 39, last + 1))
+    assert len(chunk_numbers(tmp_path)) == LISTED_CHUNKS
+    # What a what-if reads has all of them in one place, in the order of their times.
+    copy = tmp_path / "what_if" / "source"
+    link_all(tmp_path, copy)
+    assert chunk_numbers(copy) == found_numbers(tmp_path)
+    files = [chunk_path(copy, number) for number in chunk_numbers(copy)]
+    assert files == sorted(files, key=lambda file: file.stat().st_mtime_ns)
+    assert Tape.open(copy).table().num_rows == 38 * 3
+
+
+def test_chunks_are_copied_where_they_cannot_be_linked(tmp_path, monkeypatch):
+    with Playing(Counting(3), tmp_path / "a") as playing:
+        playing.consume_all()
+
+    def refuse(*_):
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    link_all(tmp_path / "a", tmp_path / "b")
+    for number in range(1, 6):
+        one, other = (chunk_path(tmp_path / name, number) for name in "ab")
+        assert one.read_bytes() == other.read_bytes()
+        assert one.stat().st_mtime_ns == other.stat().st_mtime_ns
 
 
 def test_a_chunk_that_cannot_be_put_aside_is_still_there(tmp_path, monkeypatch):
