@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 from lab import CHROMIUM, Lab, Tab, skip_unless_there, start_lab, wait_for
@@ -33,30 +33,35 @@ def no_kernel_stays(request: pytest.FixtureRequest) -> Iterator[None]:
         request.getfixturevalue("lab").end_kernels()
 
 
-@pytest.fixture
-def tab(tmp_path: Path) -> Iterator[Tab]:
-    """A fresh browser profile with one page."""
+@pytest.fixture(scope="package")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Chromium for the folder: what it has compiled of JupyterLab it knows again.
+    It ends with the folder, as others could not use asyncio beside it."""
     skip_unless_there()
     from playwright.sync_api import sync_playwright
 
     flags = "--no-sandbox --disable-gpu --disable-quic --no-first-run"
+    profile = tmp_path_factory.mktemp("profile")
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            str(tmp_path / "profile"),
+            str(profile),
             executable_path=CHROMIUM,
             headless=True,
             args=flags.split(),
             viewport={"width": 1200, "height": 1000},
         )
-        made = Tab(context.pages[0])
-        made.page.on(
-            "console",
-            lambda said: (
-                made.errors.append(said.text) if said.type == "error" else None
-            ),
-        )
-        made.page.on("pageerror", lambda error: made.errors.append(str(error)))
-        yield made
-        made.shot("last")
+        yield context
         context.close()
-    shutil.rmtree(tmp_path / "profile", ignore_errors=True)
+    shutil.rmtree(profile, ignore_errors=True)
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Tab]:
+    """A fresh page without cookies."""
+    browser.clear_cookies()
+    made = Tab(browser.new_page())
+    made.page.on("console", made.heard)
+    made.page.on("pageerror", lambda error: made.errors.append(str(error)))
+    yield made
+    made.shot("last")
+    made.page.close()

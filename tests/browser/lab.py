@@ -35,6 +35,12 @@ APPLICATIONS = {
 }
 """What each is started with: no news, and its commands are there for a test."""
 
+COLD = """
+from arroyo_nb.session import Session
+Session.warm_up = lambda self: None
+"""
+"""Most notebooks of these tests run nothing: Spark starts with the first run only."""
+
 READY = """async (path) => {
   for (let i = 0; i < 600; i++) {
     const w = window.jupyterapp?.shell?.currentWidget, c = w?.context;
@@ -179,6 +185,9 @@ def start_lab(home: Path, module: str = "jupyterlab") -> Lab:
     runpy.run_path(str(ROOT / "scripts" / "labextension.py"))["lay_out"](
         home / "jupyter" / "labextensions" / "arroyo-nb"
     )
+    startup = home / "ipython" / "profile_default" / "startup" / "cold.py"
+    startup.parent.mkdir(parents=True)
+    startup.write_text(COLD)
     folder = home / "notebooks"
     folder.mkdir()
     with socket.socket() as free:
