@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
 from arroyo_nb.cli import main
+from arroyo_nb.session import Session
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');\n"
 SELECT = "SELECT flight, dest FROM flights WHERE dest = 'HNL';\n"
@@ -32,28 +34,57 @@ def script(tmp_path):
     return write
 
 
-def command(*arguments, **options):
-    return subprocess.Popen(
-        [sys.executable, "-m", "arroyo_nb.cli", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
+@pytest.fixture
+def on_this_engine(monkeypatch, engine):
+    """Commands run in this process, on the engine of all tests."""
+    made = partial(Session, engine=engine)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", made)
 
 
-def test_run_prints_rows_as_json_lines(script, tmp_path):
+def test_a_process_prints_rows_and_tells_a_terminal_where_it_is(script, tmp_path):
     path = script(FLIGHTS + SELECT)
-    with command("run", path, "--state-dir", "state", cwd=tmp_path) as process:
-        out, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (0, "")
+    ours, theirs = pty.openpty()
+    said = []
+    options = {"stdout": subprocess.PIPE, "stderr": theirs, "cwd": tmp_path}
+    words = [sys.executable, "-m", "arroyo_nb.cli", "run", path]
+    with subprocess.Popen([*words, "--state-dir", "state"], **options) as process:
+        os.close(theirs)
+        with suppress(OSError):  # how the other end is told to be closed
+            while text := os.read(ours, 4096):
+                said.append(text.decode())
+        out = process.stdout.read().decode()
+    os.close(ours)
+    assert process.returncode == 0
     assert (tmp_path / "state").is_dir()
     rows = [json.loads(line) for line in out.splitlines()]
     assert rows
     assert {row["dest"] for row in rows} == {"HNL"}
+    told = "".join(said)
+    assert "\rwaiting for the engine: starting" in told
+    assert re.search(r"\rscript: [\d,]+ rows in, [\d,]+ rows/s", told)
+    # The line goes in the end, and nothing else was said.
+    assert told.endswith("\r\x1b[K\r")
+    assert "note" not in told
 
 
-def test_run_tells_what_was_left_out_on_standard_error(tmp_path):
+def test_run_prints_rows_as_json_lines_and_says_that_it_went_on(
+    script, tmp_path, on_this_engine, capfd
+):
+    path, state = script(FLIGHTS + SELECT), tmp_path / "state"
+    assert main(["run", path, "--state-dir", str(state)]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert {json.loads(line)["dest"] for line in out.splitlines()} == {"HNL"}
+    assert main(["run", path, "--state-dir", str(state)]) == 0
+    out, err = capfd.readouterr()
+    assert out == ""
+    end = f"note: 'script' went on from its checkpoint in {state}/script"
+    assert err.rstrip().endswith(end)
+
+
+def test_run_tells_what_was_left_out_on_standard_error(
+    tmp_path, monkeypatch, on_this_engine, capfd
+):
     bad = "CREATE TABLE bad (id BIGINT) WITH (connector = 'single_file', "
     bad += f"type = 'source', path = '{tmp_path / 'bad'}', format = 'json', "
     bad += "bad_data = 'drop'); SELECT id FROM bad;\n"
@@ -72,52 +103,29 @@ def test_run_tells_what_was_left_out_on_standard_error(tmp_path):
         WITH (connector = 'single_file', path = '{path}', type = 'source',
               format = 'json');"""
     by_hour = "SELECT tumble(INTERVAL '1 hour') w, count(*) FROM times GROUP BY w;"
-    with command("run", "-", stdin=subprocess.PIPE) as process:
-        out, err = process.communicate(times + by_hour + bad, timeout=120)
-    assert process.returncode == 0, err
+    given = io.TextIOWrapper(io.BytesIO((times + by_hour + bad).encode()))
+    monkeypatch.setattr("sys.stdin", given)
+    assert main(["run", "-"]) == 0
+    out, err = capfd.readouterr()
     assert len(out.splitlines()) > 100
     late, malformed = sorted(err.splitlines())
     assert malformed == "note: malformed: 2 rows of 'bad' dropped"
     assert re.match(r"note: late: rows left out of 1 group", late)
 
 
-def test_a_terminal_is_told_where_a_run_is_and_that_it_went_on(script, tmp_path):
-    path = script(FLIGHTS + SELECT)
-
-    def watched():
-        ours, theirs = pty.openpty()
-        said = []
-        options = {"stdout": subprocess.DEVNULL, "stderr": theirs, "cwd": tmp_path}
-        words = [sys.executable, "-m", "arroyo_nb.cli", "run", path]
-        with subprocess.Popen([*words, "--state-dir", "state"], **options) as process:
-            os.close(theirs)
-            with suppress(OSError):  # how the other end is told to be closed
-                while text := os.read(ours, 4096):
-                    said.append(text.decode())
-        os.close(ours)
-        assert process.returncode == 0
-        return "".join(said)
-
-    first, again = watched(), watched()
-    assert "\rwaiting for the engine: starting" in first
-    assert re.search(r"\rscript: [\d,]+ rows in, [\d,]+ rows/s", first)
-    assert first.endswith("\r\x1b[K\r")
-    assert "went on" not in first
-    end = f"note: 'script' went on from its checkpoint in {tmp_path}/state/script"
-    assert again.rstrip().endswith(end)
-
-
-def test_run_whose_data_fails_says_why_and_exits_4(script):
+def test_run_whose_data_fails_says_why_and_exits_4(script, on_this_engine, capfd):
     text = FLIGHTS + "SELECT 1 / (flight - flight) AS broken FROM flights;"
-    with command("run", script(text)) as process:
-        out, err = process.communicate(timeout=120)
-    assert (process.returncode, out) == (4, "")
+    assert main(["run", script(text)]) == 4
+    out, err = capfd.readouterr()
+    assert out == ""
     assert "divi" in err
     assert "Traceback" not in err
 
 
 def test_run_interrupted_exits_130(script):
-    with command("run", script(SLOW)) as process:
+    words = [sys.executable, "-m", "arroyo_nb.cli", "run", script(SLOW)]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, **options) as process:
         assert json.loads(process.stdout.readline()) == {"counter": 0}
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)

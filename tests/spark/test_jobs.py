@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from arroyo_nb.cli import main
 from arroyo_nb.jobs.spec import JobSpec, TableDefinition, Udf
 from arroyo_nb.run.options import RunOptions
+from arroyo_nb.session import Session
 from arroyo_nb.source import ScriptText
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights')"
@@ -45,15 +47,19 @@ def job(tmp_path):
     return write
 
 
-def run(path, answers, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "arroyo_nb.cli", "run", path, *arguments],
-        env=os.environ | {"ANSWERS": str(answers)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+@pytest.fixture
+def run_here(monkeypatch, engine, capsys):
+    """Runs a job in this process, on the engine of all tests; gives what it says."""
+    monkeypatch.setattr(
+        "arroyo_nb.cli.headless.Session", partial(Session, engine=engine)
     )
+    monkeypatch.setenv("ARROYO_NB_CORES", "2")  # a job sets it for its own engine
+
+    def run(path, answers, *arguments):
+        monkeypatch.setenv("ANSWERS", str(answers))
+        return main(["run", path, *arguments]), capsys.readouterr().err
+
+    return run
 
 
 def at(path, text):
@@ -63,9 +69,16 @@ def at(path, text):
     return f"{path}:{line}:{column}"
 
 
-def test_a_job_runs_by_itself_and_goes_on_from_its_checkpoint(job, tmp_path):
+def test_a_job_runs_by_itself_and_goes_on_from_its_checkpoint(job, tmp_path, run_here):
     answers = tmp_path / "answers.json"
-    done = run(job(SPEC), answers)
+    done = subprocess.run(
+        [sys.executable, "-m", "arroyo_nb.cli", "run", job(SPEC)],
+        env=os.environ | {"ANSWERS": str(answers)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     rows = answers.read_text()
     assert {json.loads(line)["dest"] for line in rows.splitlines()} == {"HNL"}
@@ -74,20 +87,20 @@ def test_a_job_runs_by_itself_and_goes_on_from_its_checkpoint(job, tmp_path):
     assert (tmp_path / "jobs" / "state" / "honolulu" / "run.json").is_file()
     # Also when what is no part of its plan has changed.
     layout = replace(SPEC, sql="-- far away\n" + SPEC.sql, options=RunOptions())
-    again = run(job(layout), answers)
-    assert again.returncode == 0, again.stderr
+    status, told = run_here(job(layout), answers)
+    assert status == 0, told
     state = tmp_path / "jobs" / "state" / "honolulu"
-    assert f"'honolulu' went on from its checkpoint in {state}" in again.stderr
+    assert f"'honolulu' went on from its checkpoint in {state}" in told
     assert answers.read_text() == rows
 
 
-def test_an_error_of_a_running_job_has_its_place_in_the_spec(job, tmp_path):
+def test_an_error_of_a_running_job_has_its_place_in_the_spec(job, tmp_path, run_here):
     broken = "SELECT flight,\n  1 / (flight - flight) AS broken FROM far;\n"
     path = job(replace(SPEC, sql=broken))
-    done = run(path, "", "--state-dir", str(tmp_path / "elsewhere"))
-    assert done.returncode == 4
-    assert "divi" in done.stderr
-    assert "Traceback" not in done.stderr
+    status, told = run_here(path, "", "--state-dir", str(tmp_path / "elsewhere"))
+    assert status == 4
+    assert "divi" in told
+    assert "Traceback" not in told
     assert (tmp_path / "elsewhere" / "honolulu").is_dir()
 
 
