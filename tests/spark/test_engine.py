@@ -143,33 +143,20 @@ answer(wait_until(lambda: with_a_worker(family(engine.pid)), "no Python worker")
 """
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM], ids=lambda s: s.name)
-def test_nothing_outlives_a_killed_kernel(
-    kernel: Callable[[str], Kernel], sent: signal.Signals
+def test_nothing_outlives_a_kernel_that_is_told_to_end(
+    kernel: Callable[[str], Kernel],
 ) -> None:
+    """That kill -9 leaves nothing either is tested with a kernel of Jupyter's."""
     started = kernel(_STREAM + "threading.Event().wait()")
     pids = started.answer()
     members = {pid: process_start(pid) for pid in pids}
     assert len(members) >= 3  # the JVM, the daemon of the workers, a worker
-    started.process.send_signal(sent)
+    started.process.send_signal(signal.SIGTERM)
     started.process.wait()
     assert_gone_in_time(members)
 
 
-def test_a_kernel_that_ends_by_itself_ends_quietly(
-    kernel: Callable[[str], Kernel],
-) -> None:
-    started = kernel(_STREAM)
-    members = {pid: process_start(pid) for pid in started.answer()}
-    assert started.end() == ""
-    assert_gone_in_time(members)
-
-
-_SOCKETS = """
-engine = Engine()
-query = engine.worker.call(lambda: streaming(engine.session))
-wait_until(lambda: len(family(engine.pid)) > 2, "no Python worker")
-
+_LISTENERS = """
 def listeners():
     inodes = set()
     for pid in family(os.getpid()):
@@ -186,8 +173,9 @@ def listeners():
             if fields[3] in ("0A", "07") and fields[9] in inodes:
                 yield table, fields[1].split(":")[0]
 
+engine.worker.call(lambda: streaming(engine.session))
+wait_until(lambda: len(family(engine.pid)) > 2, "no Python worker")
 answer(list(listeners()))
-engine.close()
 """
 
 # As /proc writes them: 127.0.0.1, and the same as an IPv6 address; ::1.
@@ -197,18 +185,30 @@ _LOOPBACK = {
     "00000000000000000000000001000000",
 }
 
+_INTERRUPTS = """
+sleep = "select java_method('java.lang.Thread', 'sleep', 20L)"
+interrupted = threading.Event()
 
-def test_every_listener_is_on_loopback(kernel: Callable[[str], Kernel]) -> None:
-    found = kernel(_SOCKETS).answer()
-    assert len(found) >= 2  # the gateway and Spark's own
-    assert {address for _, address in found} <= _LOOPBACK
+def slow():
+    while not interrupted.is_set():
+        engine.session.sql(sleep).collect()
 
+took = []
+for _ in range(20):
+    interrupted.clear()
+    started = time.monotonic()
+    interrupt = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        interrupt.start()
+        engine.worker.call(slow)
+    except KeyboardInterrupt:
+        took.append(time.monotonic() - started)
+    interrupted.set()
+    assert engine.worker.call(lambda: engine.session.range(3).count()) == 3
+answer([len(took), max(took), engine.restarts])
+"""
 
-_DEATH = """
-events = []
-engine = Engine(on_event=lambda event: events.append(event.kind))
-count = lambda: engine.session.range(5).count()
-engine.worker.call(count)
+_DEATHS = """
 old = engine.worker.call(lambda: engine.session)
 sleep = "select java_method('java.lang.Thread', 'sleep', 60000L)"
 for in_a_call in (True, False):
@@ -225,18 +225,41 @@ for in_a_call in (True, False):
     answer([engine.worker.call(count), engine.restarts])
 answer(events)
 answer(engine.worker.call(lambda: engine.session is not old))
-engine.close()
+"""
+
+_LIFE = f"""
+events = []
+engine = Engine(on_event=lambda event: events.append(event.kind))
+count = lambda: engine.session.range(5).count()
+engine.worker.call(count)
+{_LISTENERS}
+{_INTERRUPTS}
+{_DEATHS}
+query = engine.worker.call(lambda: streaming(engine.session))
+answer(wait_until(lambda: with_a_worker(family(engine.pid)), "no Python worker"))
 """
 
 
-def test_a_dead_jvm_is_replaced(kernel: Callable[[str], Kernel]) -> None:
-    started = kernel(_DEATH)
+def test_the_life_of_an_engine(kernel: Callable[[str], Kernel]) -> None:
+    started = kernel(_LIFE)
+    # Every listener is on loopback.
+    found = started.answer()
+    assert len(found) >= 2  # the gateway and Spark's own
+    assert {address for _, address in found} <= _LOOPBACK
+    # An interrupt leaves the gateway whole.
+    times, longest_s, restarts = started.answer()
+    assert (times, restarts) == (20, 0)
+    assert longest_s < allowed(1)
+    # A dead JVM is replaced.
     assert started.answer() == [5, 1]
     assert started.answer() == [5, 2]
     starts = ["starting", "starting", "ready"]
     assert started.answer() == [*starts, "died", *starts, "died", *starts]
     assert started.answer() is True
+    # A kernel that ends by itself ends quietly.
+    members = {pid: process_start(pid) for pid in started.answer()}
     assert started.end() == ""
+    assert_gone_in_time(members)
 
 
 _TWO_AT_ONCE = """
@@ -273,41 +296,6 @@ def test_of_two_engines_that_start_at_once_one_starts_spark(
     assert started.answer() == [[5, 5, 5]] * 3
     assert started.answer() == [1, 2, 1]
     assert started.end() == ""
-
-
-_INTERRUPT = """
-engine = Engine()
-engine.worker.call(lambda: engine.session)
-sleep = "select java_method('java.lang.Thread', 'sleep', 20L)"
-interrupted = threading.Event()
-
-def slow():
-    while not interrupted.is_set():
-        engine.session.sql(sleep).collect()
-
-took = []
-for _ in range(20):
-    interrupted.clear()
-    started = time.monotonic()
-    interrupt = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-    try:
-        interrupt.start()
-        engine.worker.call(slow)
-    except KeyboardInterrupt:
-        took.append(time.monotonic() - started)
-    interrupted.set()
-    assert engine.worker.call(lambda: engine.session.range(3).count()) == 3
-answer([len(took), max(took), engine.restarts])
-engine.close()
-"""
-
-
-def test_an_interrupt_leaves_the_gateway_whole(
-    kernel: Callable[[str], Kernel],
-) -> None:
-    times, longest_s, restarts = kernel(_INTERRUPT).answer()
-    assert (times, restarts) == (20, 0)
-    assert longest_s < allowed(1)
 
 
 _GIVEN = """
