@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from durations import Durations
 from hypothesis import settings
 from machine import allowed
 
@@ -23,6 +24,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if TYPE_CHECKING:
     from arroyo_nb.engine import Engine
     from arroyo_nb.session import Session
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Durations(), "durations")
 
 
 @pytest.fixture(scope="session")
