@@ -7,19 +7,27 @@ BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
 PAGE := arroyo_nb/editor/static
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
-# The tests of the browser run the first one, cell by cell.
-TESTED := $(filter-out notebooks/00_%,$(NOTEBOOKS))
+# These beside the quickstart, which the tests of the browser run, cell by cell; all of
+# them are a long family.
+TESTED := $(filter notebooks/02_% notebooks/05_%,$(NOTEBOOKS))
+RUN_NOTEBOOKS := --nbmake --nbmake-timeout=300
 COPIES := $(NOTEBOOKS:%=build/%)
 # Much of what is tested waits: for a process to start, a clock, a browser. So three run
 # at a time, also on two cores; with four, brokers take seconds to answer. Files that
 # take long come first.
 BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
 
+# The families of long tests, each under half an hour, and what each proves:
+# docs/how-to/run-the-long-tests.md. A test names its own: @pytest.mark.long("kills").
+LONG := kills jobs outages topics edits feeds damages canaries paths soaks \
+	queries windows scripts moments formats notebooks cluster
+LONG_TARGETS := $(LONG:%=long-%)
+
 # Or each of the many processes of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab notebooks docs check test test-long bench bench-flink archive broker \
-	lint clean
+.PHONY: demo lab notebooks docs check test test-long $(LONG_TARGETS) bench bench-flink \
+	archive broker lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
 demo: $(VENV)/.user archive
@@ -53,19 +61,28 @@ check: $(VENV)/.dev lint
 	$(BIN)/python -m pytest $(BESIDE) -m "not long" tests/unit tests/golden
 
 # Short-lived JVMs: the second compiler would cost more than it saves.
-check test test-long: export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
+check test $(LONG_TARGETS): export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j 2 lint docs archive broker
 	@sh scripts/chromium.sh
 	@sh scripts/servers.sh
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
 	$(BIN)/python -m pytest $(BESIDE) --durations=25 -m "not long" \
-		--nbmake --nbmake-timeout=300 $(TESTED) tests
+		$(RUN_NOTEBOOKS) $(TESTED) tests
 
+# One after the other, whatever becomes of those before.
 test-long: $(VENV)/.dev
+	@failed=""; for family in $(LONG); do \
+		$(MAKE) --no-print-directory long-$$family || failed="$$failed $$family"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+# One by itself, as in: make long-kills
+$(LONG_TARGETS): long-%: $(VENV)/.dev
 	@$(MAKE) --no-print-directory archive broker
 	@sh scripts/chromium.sh
-	$(BIN)/python -m pytest -m long
+	@sh scripts/servers.sh
+	$(BIN)/python -m pytest --durations=5 --long $* $(BESIDES) tests
+long-notebooks: BESIDES := $(RUN_NOTEBOOKS) $(NOTEBOOKS)
 
 # What halves the start of Spark. Nothing needs it, and a first notebook makes it too.
 archive: $(VENV)/.user

@@ -1,16 +1,20 @@
-"""What all tests share: one engine for the whole process, and deadlines."""
+"""What all tests share: one engine for the whole process, deadlines, and the families
+of long tests."""
 
 from __future__ import annotations
 
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from durations import Durations
+from families import families, family_of, names_family
 from hypothesis import settings
 from machine import allowed
+from seeds import VARIABLE, seed_of_the_day
 
 # Machines are noisy: a slow example is not a wrong one.
 settings.register_profile("default", deadline=None)
@@ -26,8 +30,49 @@ if TYPE_CHECKING:
     from arroyo_nb.session import Session
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long",
+        metavar="FAMILY",
+        choices=families(),
+        help=f"run the long tests of one family: {', '.join(families())}",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    # Before workers start, which inherit it.
+    seed_of_the_day()
     config.pluginmanager.register(Durations(), "durations")
+
+
+def pytest_report_header() -> str:
+    seed = seed_of_the_day()
+    return f"seed of the day: {seed} (to repeat it: {VARIABLE}={seed})"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """To run one family, the files without it are not imported."""
+    family = config.getoption("--long")
+    is_other = (
+        family is not None
+        and collection_path.name.startswith("test_")
+        and collection_path.suffix == ".py"
+        and not names_family(collection_path, family)
+    )
+    return True if is_other else None
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    family = config.getoption("--long")
+    # Of all of them: also where none is chosen, a marker without a family is an error.
+    found = [family_of(item) for item in items]
+    if family is None:
+        return
+    others = [i for i, named in zip(items, found, strict=True) if named != family]
+    items[:] = [i for i, named in zip(items, found, strict=True) if named == family]
+    config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture(scope="session")

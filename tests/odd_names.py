@@ -46,11 +46,10 @@ NESTED = "/".join(ODD_NAMES)
 
 WITHOUT_COLON = "/".join(name for name in ODD_NAMES if ":" not in name)
 
-ANY_NAME = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(NESTED, id="all"),
-        *(pytest.param(n, id=ascii(n), marks=pytest.mark.long) for n in ODD_NAMES),
-    ],
-)
-"""For what takes seconds: all of them in one path, and in the long form each."""
+
+def any_name(family: str) -> pytest.MarkDecorator:
+    """For what takes seconds: all of them in one path, and in a long family each."""
+    each = (
+        pytest.param(n, id=ascii(n), marks=pytest.mark.long(family)) for n in ODD_NAMES
+    )
+    return pytest.mark.parametrize("name", [pytest.param(NESTED, id="all"), *each])

@@ -34,7 +34,7 @@ ACTIVATE = """async (number) => {
 }"""
 
 
-@pytest.mark.long
+@pytest.mark.long("notebooks")
 def test_typing_in_a_long_cell_is_as_quick_as_in_a_plain_one(
     lab: Lab, tab: Tab
 ) -> None:
@@ -49,7 +49,7 @@ def test_typing_in_a_long_cell_is_as_quick_as_in_a_plain_one(
     assert tab.errors == []
 
 
-@pytest.mark.long
+@pytest.mark.long("notebooks")
 def test_each_of_two_hundred_cells_is_checked_where_one_works(
     lab: Lab, tab: Tab
 ) -> None:
@@ -75,7 +75,7 @@ def test_each_of_two_hundred_cells_is_checked_where_one_works(
     assert tab.errors == []
 
 
-@pytest.mark.long
+@pytest.mark.long("notebooks")
 def test_ten_thousand_keys_leave_no_more_than_in_a_plain_cell(
     lab: Lab, tab: Tab
 ) -> None:

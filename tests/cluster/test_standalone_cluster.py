@@ -111,7 +111,7 @@ def compare(
     return silent
 
 
-@pytest.mark.long
+@pytest.mark.long("cluster")
 def test_some_golden_queries_tell_the_same_everywhere(
     make: Make, engine: Engine, spark_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -119,7 +119,7 @@ def test_some_golden_queries_tell_the_same_everywhere(
     assert compare(queries, engine, spark_cluster, tmp_path) == set()
 
 
-@pytest.mark.long
+@pytest.mark.long("cluster")
 def test_all_golden_queries_tell_the_same_everywhere(
     make: Make, engine: Engine, spark_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -129,7 +129,7 @@ def test_all_golden_queries_tell_the_same_everywhere(
     assert compare(queries, engine, spark_cluster, tmp_path) == NO_ROWS
 
 
-@pytest.mark.long
+@pytest.mark.long("cluster")
 @pytest.mark.parametrize("name", ["hop", "updating_of_updating", "lookup_under_window"])
 def test_a_job_is_submitted_as_its_promotion_says(
     name: str,
@@ -216,7 +216,7 @@ def test_who_ends_spark_has_the_job_stopped_first(
     assert json.loads(notes.read_text())["end"] == answers.stat().st_size
 
 
-@pytest.mark.long
+@pytest.mark.long("cluster")
 def test_a_worker_that_is_killed_changes_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,7 +318,7 @@ fn thrice(x: i64) -> i64 {
 """
 
 
-@pytest.mark.long
+@pytest.mark.long("cluster")
 @pytest.mark.parametrize("language", ["python", "rust"])
 def test_udfs_run_on_executors_that_have_none(
     language: str,

@@ -17,6 +17,7 @@ from feed_tables import Tape, batch, declared, open_writer, recorder
 from machine import allowed
 from mosquitto_server import DURABLE, mosquitto
 from nats_server import nats_server
+from seeds import of_the_day
 from server_process import free_port
 
 from arroyo_nb.connectors import CONNECTORS
@@ -109,9 +110,16 @@ class Stream(Subject):
 
 
 def cases(*kinds):
-    return pytest.mark.parametrize(
-        "case", [kind() for kind in kinds], ids=[k.__name__.lower() for k in kinds]
-    )
+    return pytest.mark.parametrize("case", _params(kinds))
+
+
+def case_of_the_day(*kinds):
+    """One of them in ``make test``."""
+    return pytest.mark.parametrize("case", of_the_day(_params(kinds), "feeds"))
+
+
+def _params(kinds):
+    return [pytest.param(kind(), id=kind.__name__.lower()) for kind in kinds]
 
 
 @pytest.fixture
@@ -159,12 +167,12 @@ def restarts(case, server, eventually, times):
         assert read.column() == list(range(sent))
 
 
-@cases(Mqtt, Stream)
+@case_of_the_day(Mqtt, Stream)
 def test_nothing_is_missing_when_the_server_restarts(case, server, eventually):
     restarts(case, server, eventually, 2)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 @cases(Mqtt, Stream)
 def test_nothing_is_missing_when_the_server_restarts_often(case, server, eventually):
     restarts(case, server, eventually, 20)
@@ -189,7 +197,7 @@ def test_more_than_a_queue_holds_is_counted_as_lost(
 
 
 @pytest.mark.parametrize("state", ["connecting", "waiting", "receiving", "full"])
-@cases(Mqtt, Subject, Stream)
+@case_of_the_day(Mqtt, Subject, Stream)
 def test_a_stop_is_heard_within_a_second(case, server, state, eventually, monkeypatch):
     monkeypatch.setattr("arroyo_nb.feeds.receiver.BUFFER_MESSAGES", 10)
     case.prepare(server.port, "stopped")
@@ -209,7 +217,7 @@ def test_a_stop_is_heard_within_a_second(case, server, state, eventually, monkey
         assert read.error is None
 
 
-@cases(Mqtt, Subject, Stream)
+@case_of_the_day(Mqtt, Subject, Stream)
 def test_a_server_that_hangs_is_noticed(case, server, eventually, monkeypatch):
     for name, seconds in case.heartbeats:
         monkeypatch.setattr(name, seconds)
@@ -234,7 +242,7 @@ def test_a_first_run_tells_that_the_server_is_away(case, eventually):
 
 
 @pytest.mark.parametrize("state", ["away", "silent"])
-@cases(Mqtt, Subject)
+@case_of_the_day(Mqtt, Subject)
 def test_a_stopped_run_does_not_wait_for_its_sink(case, state, tmp_path):
     failures = []
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from feed_servers import feed_of
+from seeds import of_the_day
 
 from arroyo_nb.feeds.receiver import Receiver
 
@@ -42,10 +43,11 @@ def resident_bytes():
 
 
 @pytest.mark.parametrize(
-    ("connector", "scheme"), [("sse", "http"), ("websocket", "ws")]
+    ("connector", "scheme"),
+    of_the_day([pytest.param("sse", "http"), pytest.param("websocket", "ws")], "feeds"),
 )
 @pytest.mark.parametrize(
-    "seconds", [0.5, pytest.param(10.0, marks=pytest.mark.long)], ids=str
+    "seconds", [0.5, pytest.param(10.0, marks=pytest.mark.long("feeds"))], ids=str
 )
 def test_a_flood_takes_bounded_memory_read_or_not(
     connector, scheme, seconds, eventually, record_property

@@ -2,13 +2,13 @@
 none comes twice."""
 
 import json
-import random
 import subprocess
 import sys
 import time
 
 import pytest
 from feed_servers import HttpServer, begin_events, free_port
+from seeds import random_of_the_day
 
 JOB = """
 import sys
@@ -44,9 +44,12 @@ def lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.long)], ids=str)
+@pytest.mark.parametrize(
+    "kills", [1, pytest.param(6, marks=pytest.mark.long("feeds"))], ids=str
+)
 def test_each_event_is_written_once_over_kills(kills, tmp_path, eventually):
-    path, port, moments = tmp_path / "kept.json", free_port(), random.Random(7)
+    path, port = tmp_path / "kept.json", free_port()
+    moments = random_of_the_day("killed feeds")
     script = SCRIPT.format(url=f"http://127.0.0.1:{port}", path=path)
     with HttpServer(steady, port) as server:
         for _ in range(kills + 1):

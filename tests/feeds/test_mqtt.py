@@ -159,7 +159,7 @@ def test_nothing_is_missing_when_the_run_is_killed(server, tmp_path, eventually)
     kills(server, tmp_path, eventually, 2)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 def test_nothing_is_missing_when_the_run_is_killed_often(server, tmp_path, eventually):
     kills(server, tmp_path, eventually, 20)
 
@@ -415,7 +415,7 @@ def test_a_topic_can_be_looked_into(server):
         peek("mqtt://one/a", {"headers": "A: b"}, check=lambda: None, seconds=1)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 def test_a_flood_is_taken_or_counted_in_bounded_memory(server, eventually):
     """100,000 messages a second for ten seconds: the broker gives on what it can."""
     before = resident_bytes()

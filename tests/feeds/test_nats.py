@@ -221,7 +221,7 @@ def test_each_message_comes_once_when_the_run_is_killed(
     kills(server, stream, tmp_path, eventually, 2)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 def test_each_message_comes_once_when_the_run_is_killed_often(
     server, stream, tmp_path, eventually
 ):
@@ -468,7 +468,7 @@ def test_a_subject_can_be_looked_into(server):
         peek("nats://one/a", {"headers": "A: b"}, check=lambda: None, seconds=1)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 @pytest.mark.parametrize("what", ["subject", "stream"])
 def test_a_flood_is_taken_or_counted_in_bounded_memory(
     server, stream, what, eventually

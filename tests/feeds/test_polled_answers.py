@@ -124,7 +124,7 @@ def test_a_failed_poll_is_tried_again_and_told():
 
 @pytest.mark.usefixtures("_short_waits")
 @pytest.mark.parametrize(
-    "times", [3, pytest.param(20, marks=pytest.mark.long)], ids=str
+    "times", [3, pytest.param(20, marks=pytest.mark.long("feeds"))], ids=str
 )
 def test_a_server_that_goes_and_comes_back_is_polled_again(times, eventually):
     port = free_port()

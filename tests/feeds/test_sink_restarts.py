@@ -15,9 +15,13 @@ from machine import allowed
 from mosquitto_server import DURABLE, mosquitto, subscribed
 from nats_server import nats_server
 from redis_server import running
+from seeds import of_the_day, turn_of
 
 ROWS = 200
 """Of a batch."""
+
+TURNS = ("stream", "topic", "list")
+"""What takes turns in ``make test``."""
 
 
 def rows(number):
@@ -71,11 +75,12 @@ def to_stream(tmp_path, times):
     assert sorted(found) == list(range(len(written) * ROWS))
 
 
+@turn_of("stream", TURNS, "feeds")
 def test_each_row_is_in_a_stream_once_though_its_server_is_killed(tmp_path):
     to_stream(tmp_path, 2)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 def test_each_row_is_in_a_stream_once_though_its_server_is_killed_often(tmp_path):
     to_stream(tmp_path, 20)
 
@@ -100,11 +105,12 @@ def to_topic(tmp_path, times, eventually):
             eventually(all_came, 20, 0.2)
 
 
+@turn_of("topic", TURNS, "feeds")
 def test_each_row_is_published_though_the_broker_restarts(tmp_path, eventually):
     to_topic(tmp_path, 2, eventually)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 def test_each_row_is_published_though_the_broker_restarts_often(tmp_path, eventually):
     to_topic(tmp_path, 20, eventually)
 
@@ -147,16 +153,17 @@ class Restarted:
         self._server.kill()
 
 
+@turn_of("list", TURNS, "feeds")
 def test_each_row_is_in_a_list_once_though_its_server_is_killed(tmp_path):
     to_list(tmp_path, 2)
 
 
-@pytest.mark.long
+@pytest.mark.long("feeds")
 def test_each_row_is_in_a_list_once_though_its_server_is_killed_often(tmp_path):
     to_list(tmp_path, 20)
 
 
-@pytest.mark.parametrize("connector", ["mqtt", "nats"])
+@pytest.mark.parametrize("connector", of_the_day(["mqtt", "nats"], "feeds"))
 def test_a_server_that_hangs_gets_each_row_when_it_wakes(
     tmp_path, connector, eventually, monkeypatch
 ):

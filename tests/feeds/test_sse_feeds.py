@@ -194,7 +194,7 @@ def test_without_ids_each_new_connection_is_told_as_a_gap(eventually):
 
 @pytest.mark.usefixtures("_short_waits")
 @pytest.mark.parametrize(
-    "times", [3, pytest.param(20, marks=pytest.mark.long)], ids=str
+    "times", [3, pytest.param(20, marks=pytest.mark.long("feeds"))], ids=str
 )
 def test_a_server_that_goes_and_comes_back_is_received_from_again(times):
     port = free_port()

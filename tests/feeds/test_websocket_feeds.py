@@ -124,7 +124,7 @@ def test_a_connection_that_is_closed_is_made_again(code, reason, says, eventuall
 
 @pytest.mark.usefixtures("_short_waits")
 @pytest.mark.parametrize(
-    "times", [3, pytest.param(20, marks=pytest.mark.long)], ids=str
+    "times", [3, pytest.param(20, marks=pytest.mark.long("feeds"))], ids=str
 )
 def test_a_server_that_goes_and_comes_back_is_subscribed_to_again(times):
     port, asked = free_port(), []

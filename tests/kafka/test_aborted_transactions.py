@@ -138,7 +138,7 @@ def restart_beside(seed, seconds, send):
         print(f"{batch_id} batches")
 
 
-@pytest.mark.long
+@pytest.mark.long("topics")
 @pytest.mark.parametrize("seed", range(6))
 def test_each_batch_is_there_once_while_the_broker_restarts(send, seed):
     restart_beside(seed, 120, send)

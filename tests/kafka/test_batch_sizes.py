@@ -41,7 +41,7 @@ def sizes(run, engine):
     return [rows for rows in told if rows]
 
 
-@pytest.mark.long
+@pytest.mark.long("topics")
 def test_batches_are_small_after_a_start_and_then_as_large_as_they_are_quick(
     long_topic, session, engine, eventually, monkeypatch, tmp_path
 ):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from seeds import turn_of
 from topics import Topic
 
 from arroyo_nb.kafka.local import LocalBroker
@@ -19,6 +20,9 @@ NAMES = (
 """Those that are variables of the environment."""
 TYPED = 5
 """And those that are typed into a cell."""
+
+TURNS = ("a notebook", "a job")
+"""What takes turns in ``make test``."""
 
 CANARIES = tuple(f"canary-{n}-8d1f" for n in range(len(NAMES) + TYPED))
 OF_ENVIRONMENT = dict(zip(NAMES, CANARIES, strict=False))
@@ -154,6 +158,7 @@ print([str(p) for p in (*files, *lines) if has(p)])
 """
 
 
+@turn_of("a notebook", TURNS, "canaries")
 def test_none_comes_out(tmp_path: Path, monkeypatch):
     broker = LocalBroker({OF_ENVIRONMENT["USER"]: OF_ENVIRONMENT["WORD"]})
     for name, text in OF_ENVIRONMENT.items():

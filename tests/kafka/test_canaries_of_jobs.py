@@ -16,6 +16,8 @@ from urllib.parse import quote
 import pytest
 from job_process import JobProcess, job_process
 from redis_server import Server, running
+from seeds import turn_of
+from test_canaries import TURNS
 from test_frozen_brokers import asked
 from topics import Topic
 
@@ -137,6 +139,7 @@ def test_what_is_looked_for_would_be_found() -> None:
             assert leaks({"": encoded}, {"it": secret}) == [("", "it")]
 
 
+@turn_of("a job", TURNS, "canaries")
 def test_none_comes_out_of_a_job(
     broker: LocalBroker,
     redis: Server,

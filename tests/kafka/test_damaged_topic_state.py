@@ -11,6 +11,7 @@ from itertools import count
 
 import pytest
 from damages import Damage, damages, put_back
+from seeds import of_the_day
 from topic_queries import COLUMNS, FIRST, HOUR, MINUTE, QUERIES, answer, told
 
 from arroyo_nb.errors import RESTORE, ArroyoError
@@ -130,28 +131,45 @@ def base(new_topic, session, eventually, tmp_path):
     return make
 
 
-def newest(base, log):
+def topics_notes(_):
+    """What the sink has noted of its topic."""
+    return "outputs/0/sink/topic.json"
+
+
+def newest_offsets(base):
+    return _newest(base, "offsets")
+
+
+def newest_commit(base):
+    return _newest(base, "commits")
+
+
+def _newest(base, log):
     """The newest file of a log of the checkpoint."""
     folder = base.stopped / "outputs/0/checkpoint" / log
     number = max(int(path.name) for path in folder.iterdir() if path.name.isdigit())
     return f"outputs/0/checkpoint/{log}/{number}"
 
 
-def test_a_damaged_file_is_named_or_mended(base):
+DAMAGES = (
+    pytest.param(topics_notes, "deleted", "is gone"),
+    pytest.param(newest_offsets, "emptied", "is gone, empty or damaged"),
+    pytest.param(newest_commit, "emptied", None),
+)
+
+
+@pytest.mark.parametrize(("file_of", "kind", "fault"), of_the_day(DAMAGES, "damages"))
+def test_a_damaged_file_is_named_or_mended(base, file_of, kind, fault):
     made = base("stateless")
-    for file, kind, fault in (
-        ("outputs/0/sink/topic.json", "deleted", "is gone"),
-        (newest(made, "offsets"), "emptied", "is gone, empty or damaged"),
-        (newest(made, "commits"), "emptied", None),
-    ):
-        error = made.damaged(Damage(file, kind, 1))
-        if fault is None:
-            assert error is None
-        else:
-            assert f"{made.state / file}' {fault}" in error.message
+    file = file_of(made)
+    error = made.damaged(Damage(file, kind, 1))
+    if fault is None:
+        assert error is None
+    else:
+        assert f"{made.state / file}' {fault}" in error.message
 
 
-@pytest.mark.long
+@pytest.mark.long("damages")
 @pytest.mark.parametrize("kind", QUERIES)
 def test_each_of_many_damages_is_named_or_mended(base, kind):
     made, wrong, said = base(kind), [], []

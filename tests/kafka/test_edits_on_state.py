@@ -322,7 +322,7 @@ def test_a_few_edits(engine, broker, redis, tmp_path):
     check(engine, broker, redis, tmp_path, group)
 
 
-@pytest.mark.long
+@pytest.mark.long("edits")
 @pytest.mark.usefixtures("variables")
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].name)
 def test_every_edit(engine, broker, redis, tmp_path, group):

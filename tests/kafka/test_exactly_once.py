@@ -9,6 +9,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+from seeds import of_the_day
 
 from arroyo_nb.kafka.sink import TransactionWriter
 from arroyo_nb.kafka.source import KafkaStream
@@ -26,11 +27,6 @@ QUERIES = {
 
 class Crash(Exception):
     """What ends the run."""
-
-
-@pytest.fixture(params=QUERIES)
-def query(request):
-    return request.param
 
 
 def rows(first, last):
@@ -103,7 +99,10 @@ def first(self, batch, sender, tasks):
 _SEND = TransactionWriter._send
 
 
-@pytest.mark.parametrize("committed", [whole, first])
+CASES = [pytest.param(query, part) for query in QUERIES for part in (whole, first)]
+
+
+@pytest.mark.parametrize(("query", "committed"), of_the_day(CASES, "topics", 2))
 def test_a_batch_that_comes_again_is_written_once(
     new_topic, session, monkeypatch, tmp_path, eventually, engine, query, committed
 ):

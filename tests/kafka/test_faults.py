@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 from machine import allowed
+from seeds import of_the_day
 from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.errors import RunProblem
@@ -142,7 +143,9 @@ def test_a_client_that_logs_in_where_nobody_asks(new_topic, refused):
     assert "does not expect the login of the table 't'" in refused(script)
 
 
-@pytest.mark.parametrize("mode", [None, "at_least_once", "exactly_once"])
+@pytest.mark.parametrize(
+    "mode", of_the_day([None, "at_least_once", "exactly_once"], "canaries")
+)
 def test_secrets_are_nowhere(
     new_topic, session, eventually, monkeypatch, tmp_path, engine, mode
 ):

@@ -43,7 +43,7 @@ def own():
         yield started
 
 
-@pytest.mark.long
+@pytest.mark.long("outages")
 def test_a_frozen_broker_makes_a_job_unready(own, tmp_path, eventually, capsys):
     source, made = Topic(own, 1), Topic(own, 1)
     table = TABLE.format

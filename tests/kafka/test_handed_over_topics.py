@@ -63,7 +63,7 @@ def folded(topic):
     return now
 
 
-@pytest.mark.long
+@pytest.mark.long("topics")
 @pytest.mark.parametrize("turns", [1, 20], ids=str)
 def test_there_and_back_while_records_come(
     new_topic, session, tmp_path, eventually, turns

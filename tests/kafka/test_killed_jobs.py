@@ -168,12 +168,12 @@ def _tells(name, made, expected):
     return told(name, made) == expected
 
 
-@pytest.mark.long
+@pytest.mark.long("jobs")
 def test_kills_lose_nothing_and_write_nothing_twice(session, new_topic, tmp_path):
     check(session, new_topic, tmp_path, kills=1, seed=5)
 
 
-@pytest.mark.long
+@pytest.mark.long("jobs")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_hundred_kills_of_a_job(session, new_topic, tmp_path, seed):
     check(session, new_topic, tmp_path, kills=25, seed=100 + seed)

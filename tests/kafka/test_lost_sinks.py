@@ -6,6 +6,7 @@ import time
 
 import pytest
 from machine import allowed
+from seeds import of_the_day
 from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.kafka.local import LocalBroker
@@ -43,7 +44,7 @@ def lost(session, eventually):
     return tell
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", of_the_day(MODES, "outages"))
 def test_a_topic_that_is_deleted(new_topic, session, eventually, lost, mode):
     made, other = new_topic(2), new_topic(2)
     told = lost(made, script(made, mode), made.delete)
@@ -54,7 +55,7 @@ def test_a_topic_that_is_deleted(new_topic, session, eventually, lost, mode):
     assert run.error is None
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", of_the_day(MODES, "outages"))
 def test_a_login_that_is_refused_from_now_on(lost, mode):
     with LocalBroker({USER: PASSWORD}) as broker:
         made = Topic(broker, 2)

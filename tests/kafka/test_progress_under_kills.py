@@ -117,7 +117,7 @@ def _since(began_s):
     return time.monotonic() - began_s
 
 
-@pytest.mark.long
+@pytest.mark.long("jobs")
 @pytest.mark.parametrize("kind", QUERIES)
 def test_each_start_comes_further(new_topic, tmp_path, kind):
     source = new_topic(PARTITIONS)

@@ -9,7 +9,7 @@ from collections import Counter
 from datetime import UTC
 
 import pytest
-from odd_names import ANY_NAME
+from odd_names import any_name
 from topics import PASSWORD, USER
 
 from arroyo_nb.cli import main
@@ -357,7 +357,7 @@ def test_what_cannot_be_recorded_is_told_before(new_topic, session, record, tmp_
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.tape"]
 
 
-@ANY_NAME
+@any_name("paths")
 def test_a_tape_may_have_any_name(new_topic, broker, session, tmp_path, capsys, name):
     made, path = new_topic(), tmp_path / name / "a tape"
     made.send(*({"id": n, "status": "open"} for n in range(20)))

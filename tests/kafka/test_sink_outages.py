@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 from machine import allowed
+from seeds import of_the_day, random_of_the_day
 from topics import Topic
 
 from arroyo_nb.engine.program import tail
@@ -169,10 +170,12 @@ def _stacks():
 
 
 def test_a_broker_that_comes_back_is_written_on(session, eventually):
-    check(session, eventually, (2, 6))
+    away_s = random_of_the_day("sink outages").uniform(1, 7)
+    print(f"{away_s:.1f} s away")
+    check(session, eventually, [away_s])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", of_the_day(MODES, "outages"))
 def test_a_run_that_waits_for_a_broker_can_be_stopped(session, eventually, mode):
     source = "CREATE TABLE t WITH (connector = 'impulse', event_rate = '200');\n"
     with LocalBroker() as broker:
@@ -189,7 +192,7 @@ def test_a_run_that_waits_for_a_broker_can_be_stopped(session, eventually, mode)
         assert (run.state.value, run.error) == ("stopped", None)
 
 
-@pytest.mark.long
+@pytest.mark.long("outages")
 @pytest.mark.parametrize("seed", range(10))
 def test_a_hundred_outages(session, eventually, seed):
     check(session, eventually, [1 + (seed + n) % 7 for n in range(10)])

@@ -24,7 +24,7 @@ INSERT INTO copies SELECT id, upper(town) FROM orders;
 """
 
 
-@pytest.mark.long
+@pytest.mark.long("cluster")
 def test_a_worker_that_is_killed_loses_and_repeats_no_record(
     session, broker, new_topic, tmp_path, monkeypatch
 ):

@@ -178,7 +178,9 @@ def test_a_time_before_1970_is_told(new_topic, session, mode, rows_table):
     assert made.records() == []
 
 
-@pytest.mark.parametrize("key", [pytest.param(None, marks=pytest.mark.long), "kind"])
+@pytest.mark.parametrize(
+    "key", [pytest.param(None, marks=pytest.mark.long("topics")), "kind"]
+)
 def test_changes_are_read_back_as_the_table(new_topic, session, mode, key, eventually):
     source, made = new_topic(2), new_topic(3)
     script = source.declared(COLUMNS) + made.sink(
@@ -219,7 +221,9 @@ LATEST = """SELECT k, v FROM (
     ("columns", "key"),
     [
         ("k TEXT, v TEXT", "k"),
-        pytest.param("k TEXT PRIMARY KEY, v TEXT", None, marks=pytest.mark.long),
+        pytest.param(
+            "k TEXT PRIMARY KEY, v TEXT", None, marks=pytest.mark.long("topics")
+        ),
     ],
 )
 def test_the_end_of_a_row_is_before_the_next_that_has_its_key(

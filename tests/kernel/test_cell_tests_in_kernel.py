@@ -146,7 +146,7 @@ def test_nbmake_runs_tests(tmp_path: Path) -> None:
     assert "| 2 → 1" in made.stdout
 
 
-@pytest.mark.long
+@pytest.mark.long("notebooks")
 def test_exported_tests_run_without_jupyter(tmp_path: Path) -> None:
     write = "%%arroyo names_of <<\nINSERT INTO names SELECT user, at FROM named"
     table = (

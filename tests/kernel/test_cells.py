@@ -244,7 +244,7 @@ def test_a_notebook_lies_in_a_folder_of_any_name(
     run_and_promote(kernel, capsys)
 
 
-@pytest.mark.long
+@pytest.mark.long("paths")
 @pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
 def test_a_notebook_lies_in_a_folder_of_each_name(
     start: Callable[..., Kernel], capsys: pytest.CaptureFixture[str], name: str

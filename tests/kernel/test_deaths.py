@@ -111,7 +111,7 @@ def calm(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return sorted(path.read_text().splitlines())
 
 
-@pytest.mark.long
+@pytest.mark.long("notebooks")
 def test_a_dead_jvm_is_told_replaced_and_its_run_resumed(
     kernel: Kernel, calm: list[str], record_property: Callable[[str, object], None]
 ) -> None:
@@ -207,7 +207,7 @@ def finished(kernel: Kernel) -> None:
     assert kernel.value("job.state.value") == "finished"
 
 
-@pytest.mark.long
+@pytest.mark.long("notebooks")
 def test_state_outlives_restart_and_sigterm_and_has_one_owner(
     start: Callable[..., Kernel],
     job: Callable[[float], str],

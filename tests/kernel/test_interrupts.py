@@ -97,7 +97,9 @@ def test_while_the_engine_starts(kernel: Kernel) -> None:
     assert_whole(kernel)
 
 
-@pytest.mark.parametrize("rounds", [20, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "rounds", [20, pytest.param(100, marks=pytest.mark.long("notebooks"))]
+)
 def test_interrupts_at_any_moment(kernel: Kernel, rounds: int) -> None:
     moments = random.Random(3)
     took_s, kept, unfinished, lost = [], 0, 0, 0

@@ -141,7 +141,7 @@ def test_after_every_batch_the_changes_fold_to_the_answer(first):
     check_some(range(first, first + 50))
 
 
-@pytest.mark.long
+@pytest.mark.long("queries")
 @pytest.mark.parametrize("first", range(CASES, CASES + MANY, 500))
 def test_of_many_queries(first):
     check_some(range(first, first + 500))

@@ -30,13 +30,14 @@ class Outcome:
     progress: list[dict[str, Any]]
 
 
-def sampled(cases: Mapping[str, Any], often: Iterable[str]) -> list[Any]:
-    """Parameters by their names: those that always run, and the rest, which are long:
-    random queries go the same ways every time."""
+def sampled(cases: Mapping[str, Any], often: Iterable[str], family: str) -> list[Any]:
+    """Parameters by their names: those that always run, and the rest, which are of a
+    long family: random queries go the same ways every time."""
+    long = pytest.mark.long(family)
     missing = set(often) - set(cases)
     assert not missing
     return [
-        pytest.param(case, id=name, marks=() if name in often else pytest.mark.long)
+        pytest.param(case, id=name, marks=() if name in often else long)
         for name, case in cases.items()
     ]
 

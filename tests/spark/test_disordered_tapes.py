@@ -17,7 +17,7 @@ def late_by_origin(run):
     return found
 
 
-@pytest.mark.long
+@pytest.mark.long("moments")
 def test_the_rows_of_one_airport_are_late_and_the_same_ones_each_time(session):
     options = """'disorder.delay' = INTERVAL '12 hours',
     'disorder.delayed' = 'origin=JFK', 'disorder.burst' = INTERVAL '6 hours'"""

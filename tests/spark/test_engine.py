@@ -405,7 +405,7 @@ engine.close()
 """
 
 
-@pytest.mark.long
+@pytest.mark.long("damages")
 def test_a_broken_archive_does_not_keep_spark_from_starting(
     kernel: Callable[[str], Kernel],
 ) -> None:

@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 
 import pytest
+from seeds import of_the_day
 
 from arroyo_nb.file_errors import free_bytes
 
@@ -39,11 +40,14 @@ def small_disk(tmp_path):
 
 @pytest.mark.parametrize(
     ("full", "free", "where"),
-    [
-        ("state", 8192, "state folder"),
-        ("state", 200_000, "state folder"),
-        ("sink", 100_000, "sink"),
-    ],
+    of_the_day(
+        [
+            pytest.param("state", 8192, "state folder"),
+            pytest.param("state", 200_000, "state folder"),
+            pytest.param("sink", 100_000, "sink"),
+        ],
+        "damages",
+    ),
 )
 def test_the_full_disk_is_named_and_with_room_the_run_resumes(
     session, small_disk, tmp_path, full, free, where

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from duckdb_functions import COLUMNS, LISTS, NUMBERS, TEXTS, TIMES, Pair, inputs
+from seeds import of_the_day
 
 from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog
@@ -72,11 +73,8 @@ def same(one: object, other: object) -> bool:
     return one == other and (isinstance(one, bool) == isinstance(other, bool))
 
 
-SEEDS = [18, *(pytest.param(n, marks=pytest.mark.long) for n in range(10))]
-
-
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", of_the_day([18, *range(10)], "queries"))
 def test_functions_give_what_duckdb_gives(engine, family, seed):
     pairs = FAMILIES[family]
     texts, schema = planned(pairs)

@@ -73,7 +73,7 @@ def check(sinks):
 
 
 @pytest.mark.parametrize(
-    "turns", [1, pytest.param(20, marks=pytest.mark.long)], ids=str
+    "turns", [1, pytest.param(20, marks=pytest.mark.long("edits"))], ids=str
 )
 def test_there_and_back_while_rows_come(session, tmp_path, eventually, turns):
     sinks, job, rows = Sinks(tmp_path), tmp_path / "jobs" / "count", 0

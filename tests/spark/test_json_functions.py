@@ -67,7 +67,7 @@ def test_random_documents(engine):
     assert not unlike(engine, documents(18, 100), SOME)[:5]
 
 
-@pytest.mark.long
+@pytest.mark.long("formats")
 @pytest.mark.parametrize("function", ALL)
 def test_many_random_documents(engine, function):
     assert not unlike(engine, documents(19, 5000), PATHS, [function])[:5]

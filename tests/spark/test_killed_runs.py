@@ -234,37 +234,37 @@ def check(tmp_path, kills, seed, script=WINDOWS, told=sorted):
             assert all(expected.values())
 
 
-@pytest.mark.long
+@pytest.mark.long("kills")
 @pytest.mark.parametrize("seed", range(10))
 def test_a_hundred_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=100 + seed)
 
 
-@pytest.mark.long
+@pytest.mark.long("kills")
 @pytest.mark.parametrize("seed", range(3))
 def test_changes_of_updating_queries_survive_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=200 + seed, script=UPDATES, told=folded)
 
 
-@pytest.mark.long
+@pytest.mark.long("kills")
 @pytest.mark.parametrize("seed", range(3))
 def test_the_top_of_each_window_survives_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=300 + seed, script=TOPS)
 
 
-@pytest.mark.long
+@pytest.mark.long("kills")
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_of_windows_survive_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=400 + seed, script=PAIRS)
 
 
-@pytest.mark.long
+@pytest.mark.long("kills")
 @pytest.mark.parametrize("seed", range(2))
 def test_large_states_survive_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=500 + seed, script=LARGE, told=folded)
 
 
-@pytest.mark.long
+@pytest.mark.long("kills")
 def test_udfs_survive_kills(tmp_path):
     """Changes of an aggregate and answers of async calls, in one job."""
     check(tmp_path, kills=10, seed=600, script=CALLS, told=changes_or_rows)

@@ -136,7 +136,10 @@ def _naive(value: object) -> object:
 
 @pytest.mark.parametrize(
     "number",
-    [n if n in QUICK else pytest.param(n, marks=pytest.mark.long) for n in range(24)],
+    [
+        n if n in QUICK else pytest.param(n, marks=pytest.mark.long("queries"))
+        for n in range(24)
+    ],
 )
 def test_a_query_gives_what_duckdb_gives(session, scripts, database, number) -> None:
     run = session.run(scripts + text(number), wait=True)

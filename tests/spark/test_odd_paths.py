@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from odd_names import ANY_NAME, NESTED, WITHOUT_COLON
+from odd_names import NESTED, WITHOUT_COLON, any_name
 
 from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.jobs.spec import JobSpec
@@ -78,7 +78,7 @@ def stop_and_go_on(session, here, eventually):
     assert back[-1] == {"n": ROWS, "total": sum(range(ROWS))}
 
 
-@ANY_NAME
+@any_name("paths")
 def test_a_run_goes_on_in_a_folder_of_any_name(session, tmp_path, eventually, name):
     stop_and_go_on(session, tmp_path / name, eventually)
 
@@ -88,8 +88,8 @@ def beside(here):
     return script(here).replace(f"{quoted(here)}/", "")
 
 
-@pytest.mark.long
-@ANY_NAME
+@pytest.mark.long("paths")
+@any_name("paths")
 def test_a_job_runs_in_a_folder_and_a_home_of_any_name(tmp_path, name):
     here, home = tmp_path / name / "My Jobs", tmp_path / "home"
     # Java has no archive in a cache with a colon, and starts in twice the time.

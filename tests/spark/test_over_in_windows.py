@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import micros, reader, run_to_end, write_chunks
 from pyspark.errors import StreamingQueryException
+from seeds import of_the_day
 from test_windows_property import (
     DELAY,
     GAP,
@@ -192,7 +193,7 @@ def check(engine, tape, kind, seed):
     assert expected or not any(tape)
 
 
-@pytest.mark.parametrize("kind", ["tumble", "hop", "session"])
+@pytest.mark.parametrize("kind", of_the_day(["tumble", "hop", "session"], "windows"))
 def test_over_sees_the_rows_of_a_window(engine, kind):
     check(engine, tape_at_random(Random(kind)), kind, seed=18)
 
@@ -247,14 +248,14 @@ def test_a_batch_that_runs_again_gives_the_same_rows(engine, tmp_path):
     )
 
 
-@pytest.mark.long
+@pytest.mark.long("windows")
 @given(batches, st.sampled_from(["tumble", "hop", "session"]), st.integers(0, 10**6))
 @examples(100)
 def test_over_windows_of_many_tapes(engine, tape, kind, seed):
     check(engine, tape, kind, seed)
 
 
-@pytest.mark.long
+@pytest.mark.long("windows")
 @given(within_the_delay(), st.sampled_from(["tumble", "hop"]), st.integers(0, 10**6))
 @examples(50)
 def test_any_split_of_rows_gives_the_same(engine, tape, kind, seed):

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 import pytest
+from seeds import of_the_day
 
 from arroyo_nb.run.observe.snapshot import RunState, WindowState, before_end
 
@@ -128,7 +129,7 @@ def play(session, path, kind, seed):
     return taken
 
 
-@pytest.mark.parametrize("kind", QUERIES)
+@pytest.mark.parametrize("kind", of_the_day(QUERIES, "moments", 2))
 def test_a_picture_shows_one_batch(session, tmp_path, kind):
     taken = play(session, tmp_path / "tape.json", kind, seed=7)
     assert len({picture.batch_id for picture in taken}) > 4
@@ -138,7 +139,7 @@ def test_a_picture_shows_one_batch(session, tmp_path, kind):
         assert any(before_end(p.watermark) and p.rows_out for p in taken)
 
 
-@pytest.mark.long
+@pytest.mark.long("moments")
 @pytest.mark.parametrize("seed", range(13))
 @pytest.mark.parametrize("kind", QUERIES)
 def test_each_picture_of_many_runs_shows_one_batch(session, tmp_path, kind, seed):

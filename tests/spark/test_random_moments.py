@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 from random_histories import SCHEMAS, arrow, history, plain
 from random_queries import Grammar
+from seeds import of_the_day
 from test_random_windows import SMALL
 
 from arroyo_nb.engine.query_settings import query_settings
@@ -161,14 +162,15 @@ def check_output(run, output: int, text: str, seen: Counter[str]) -> None:
     seen["appending"] += bool(changes) and all(c["op"] == "c" for c in changes)
 
 
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("seed", of_the_day([0, *range(100, 110)], "moments"))
 def test_results_at_each_batch(engine, session, seed):
     seen = check_moments(engine, session, seed, outputs=4)
     assert seen["batches"] > 8
-    assert seen["retracting"]
+    # Four queries need not take anything back; those of this seed do.
+    assert seen["retracting"] or seed != 0
 
 
-@pytest.mark.long
+@pytest.mark.long("moments")
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_many_results_at_each_batch(engine, session, seed):
     seen = check_moments(engine, session, seed, outputs=8)
@@ -507,13 +509,8 @@ def check_sessions(run, output, kind, arrivals) -> None:
         ), "each session lies in a stretch"
 
 
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("seed", of_the_day([0, *range(100, 113)], "moments"))
 def test_late_rows_and_windows(engine, session, seed):
     seen = check_late_rows(engine, session, seed)
-    assert seen["tumble"] + seen["hop"] > 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 113))
-def test_many_late_rows_and_windows(engine, session, seed):
-    check_late_rows(engine, session, seed)
+    # Rows are late at random; those of this seed are.
+    assert seen["tumble"] + seen["hop"] > 0 or seed != 0

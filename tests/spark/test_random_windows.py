@@ -20,6 +20,7 @@ import pytest
 from microbatches import batch_reader, reader, run_to_end, write_chunks
 from random_histories import plain
 from random_windows import COLUMNS, SECOND, TABLES, WINDOWS, Script, Scripts
+from seeds import of_the_day
 from test_random_queries_on_spark import shuffled, united
 
 from arroyo_nb.catalog import Catalog
@@ -261,7 +262,7 @@ def check_stream(engine, folder, seed, number):
     compare(found, scripts, tape)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", of_the_day([0, 1, *range(1000, 1190)], "scripts"))
 def test_scripts_over_windows(engine, tmp_path, seed):
     check(engine, tmp_path, seed, number=25)
 
@@ -270,13 +271,7 @@ def test_scripts_over_windows_of_a_stream(engine, tmp_path):
     check_stream(engine, tmp_path, seed=18, number=4)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(190))
-def test_many_scripts_over_windows(engine, tmp_path, seed):
-    check(engine, tmp_path, 1000 + seed, number=25)
-
-
-@pytest.mark.long
+@pytest.mark.long("scripts")
 @pytest.mark.parametrize("seed", range(25))
 def test_many_scripts_over_windows_of_a_stream(engine, tmp_path, seed):
     check_stream(engine, tmp_path, 1000 + seed, number=10)

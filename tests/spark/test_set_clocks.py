@@ -56,7 +56,7 @@ def metric(port, name):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="by what Linux loads first")
-@pytest.mark.long
+@pytest.mark.long("paths")
 def test_a_job_goes_on_when_the_clock_is_set(tmp_path, eventually):
     clock, out, spec = Clock(tmp_path), tmp_path / "out.json", tmp_path / "job.yaml"
     spec.write_text(JobSpec("clocks", SCRIPT.format(out=out)).text)

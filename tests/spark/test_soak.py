@@ -69,14 +69,14 @@ def rises(lines: list[dict[str, float]], held: str) -> float:
     return slope
 
 
-@pytest.mark.long
+@pytest.mark.long("soaks")
 def test_short_runs_leave_nothing_behind(tmp_path: Path) -> None:
     lines = [line for line in soak(tmp_path, 24, 3) if line["runs"] > 9]
     risen = {b.held: rises(lines, b.held) for b in BOUNDS if b.short is not None}
     assert not {b: risen[b.held] for b in BOUNDS if b.short and risen[b.held] > b.short}
 
 
-@pytest.mark.long
+@pytest.mark.long("soaks")
 def test_two_thousand_short_runs_leave_nothing_behind(tmp_path: Path) -> None:
     # Every other run has a name of its own: by then as many are there as are kept. What
     # Java and Python allocate for good has been by then, too.

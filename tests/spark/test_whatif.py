@@ -27,7 +27,7 @@ def by_hour(session, minutes, name="by_hour", **options):
     return session.run(script, name=name, wait=True, **(PACED | options))
 
 
-@pytest.mark.long
+@pytest.mark.long("moments")
 def test_three_delays_keep_and_lose_what_runs_with_them_do(session):
     run = by_hour(session, 30)
     told = []
@@ -57,7 +57,7 @@ def test_three_delays_keep_and_lose_what_runs_with_them_do(session):
     assert set(session.runs) == {"by_hour", "hasty"}
 
 
-@pytest.mark.long
+@pytest.mark.long("moments")
 def test_a_run_without_speed_is_asked_about_its_own_batches_or_about_smaller(session):
     run = by_hour(session, 30, speed="max")
     own = session.whatif(run, ["30m"])
@@ -70,7 +70,7 @@ def test_a_run_without_speed_is_asked_about_its_own_batches_or_about_smaller(ses
     assert smaller.outcomes[0].rows == 6546
 
 
-@pytest.mark.long
+@pytest.mark.long("moments")
 def test_the_trace_alone_foretells_what_other_delays_lose(session):
     run = by_hour(session, 30, speed=1_080_000)
     (trace,) = run.outputs[0].observation.traces
@@ -130,7 +130,7 @@ def test_arrivals_tell_how_long_after_its_end_a_window_came(session):
     assert found.table().to_pylist()[0]["closed_at_end"] == 1
 
 
-@pytest.mark.long
+@pytest.mark.long("moments")
 def test_two_sources_meet_each_other_chunk_by_chunk_each_time(session):
     script = """CREATE TABLE flights (
         WATERMARK FOR sched_dep AS sched_dep - INTERVAL '10 minutes'

@@ -255,7 +255,7 @@ TAPE = {
 }
 
 
-@pytest.mark.parametrize("query", sampled(QUERIES, OFTEN))
+@pytest.mark.parametrize("query", sampled(QUERIES, OFTEN, "windows"))
 def test_rows_of_one_window_are_joined_when_it_closes(engine, query):
     found = streamed(engine, TAPE, query.format(**UNSAID))
     assert found == answer(TAPE, query)
@@ -276,7 +276,7 @@ def test_joins_of_any_tape(engine, tape, query, conditions):
     check_tape(engine, tape, query, conditions)
 
 
-@pytest.mark.long
+@pytest.mark.long("windows")
 @given(tapes, *ANY_QUERY)
 @examples(150)
 def test_joins_of_many_tapes(engine, tape, query, conditions):

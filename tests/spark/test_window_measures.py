@@ -140,7 +140,7 @@ def test_the_same_with_and_without_a_window(session, tmp_path, kind, most):
     check(session, tmp_path, kind, seed=18, most=most)
 
 
-@pytest.mark.long
+@pytest.mark.long("windows")
 @pytest.mark.parametrize("kind", [*WINDOWS])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_same_of_many_calls(session, tmp_path, kind, seed):

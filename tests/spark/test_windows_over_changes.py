@@ -120,7 +120,9 @@ def windows_of_counts(batches, slide_s):
     return told
 
 
-@pytest.mark.parametrize("slide_s", [5, pytest.param(WIDTH_S, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "slide_s", [5, pytest.param(WIDTH_S, marks=pytest.mark.long("windows"))]
+)
 def test_a_row_that_is_taken_back_leaves_its_windows(sent, slide_s):
     batches = batches_at_random(Random(slide_s))
     outcome = sent(
@@ -180,7 +182,9 @@ ANSWERS = {
 OFTEN = ("inner", "left")
 
 
-@pytest.mark.parametrize("kind", sampled({kind: kind for kind in JOINS}, OFTEN))
+@pytest.mark.parametrize(
+    "kind", sampled({kind: kind for kind in JOINS}, OFTEN, "windows")
+)
 def test_windows_over_all_that_changes(sent, kind):
     batches = {name: distinct_values(Random(name)) for name in "ts"}
     # Nothing closes before the end: every row is in its window then.

@@ -237,7 +237,7 @@ def test_windows_hold_what_the_watermark_admits(engine, tape):
     check_windows(engine, tape)
 
 
-@pytest.mark.long
+@pytest.mark.long("windows")
 @given(batches)
 @examples(150)
 def test_windows_of_many_tapes(engine, tape):
@@ -273,7 +273,7 @@ def test_any_split_of_rows_within_the_delay_gives_the_same(engine, tape):
     check_split(engine, tape)
 
 
-@pytest.mark.long
+@pytest.mark.long("windows")
 @given(within_the_delay())
 @examples(150)
 def test_many_splits(engine, tape):

@@ -112,7 +112,7 @@ def test_a_broken_script_is_a_plan_or_an_error_with_a_place(seed: int) -> None:
     check_some(seed)
 
 
-@pytest.mark.long
+@pytest.mark.long("queries")
 @pytest.mark.parametrize("seed", range(ROUNDS, ROUNDS + MANY))
 def test_of_many_broken_scripts(seed: int) -> None:
     check_some(seed)

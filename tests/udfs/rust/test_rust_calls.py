@@ -252,7 +252,7 @@ def resident_kb():
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
 
 
-@pytest.mark.long
+@pytest.mark.long("soaks")
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells it")
 def test_nothing_is_kept_of_a_batch(called):
     call, shout = called(PLUS_ONE), called(SHOUT)

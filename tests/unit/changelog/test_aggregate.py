@@ -192,7 +192,7 @@ def check(history, keys, measures, cuts, retracts=True) -> None:
         state = operator.layout.from_bytes(saved)
 
 
-@pytest.mark.long
+@pytest.mark.long("queries")
 @pytest.mark.parametrize(("measure", "text"), MEASURES, ids=[m[1] for m in MEASURES])
 @given(data=st.data())
 def test_each_aggregate_follows_its_rows(measure, text, data):

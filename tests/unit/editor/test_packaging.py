@@ -62,7 +62,7 @@ def listed(python: Path, home: Path) -> str:
     return run(str(python), "-m", "jupyterlab.labextensions", "list", home=home)
 
 
-@pytest.mark.long
+@pytest.mark.long("notebooks")
 @pytest.mark.parametrize("editable", [False, True])
 def test_pip_installs_and_uninstalls_the_extension(
     tmp_path: Path, python: Path, editable: bool

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from odd_names import ANY_NAME, ODD_NAMES
+from odd_names import ODD_NAMES, any_name
 
 from arroyo_nb.engine import cache_folder as cache_module
 from arroyo_nb.engine import folders, ivy
@@ -98,7 +98,7 @@ REPOSITORY = """<ivysettings>
 """
 
 
-@ANY_NAME
+@any_name("paths")
 def test_jars_are_had_and_run_in_a_folder_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

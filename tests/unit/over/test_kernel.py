@@ -50,7 +50,7 @@ def test_a_random_function_over_a_random_frame(seed: int) -> None:
         check(1000 * seed + number)
 
 
-@pytest.mark.long
+@pytest.mark.long("windows")
 @pytest.mark.parametrize("seed", range(100))
 def test_many_random_functions(seed: int) -> None:
     for number in range(200):

@@ -170,7 +170,7 @@ def test_documents_of_some_schemas(found):
     check_documents(found)
 
 
-@pytest.mark.long
+@pytest.mark.long("formats")
 @MANY
 @given(records())
 def test_records_of_a_thousand_schemas(found):
@@ -212,7 +212,7 @@ def test_damaged_records_of_some_schemas(found, damages):
     check_damaged(found, damages)
 
 
-@pytest.mark.long
+@pytest.mark.long("formats")
 @MANY
 @given(records(), st.lists(DAMAGE, min_size=5, max_size=5))
 def test_damaged_records_of_a_thousand_schemas(found, damages):
@@ -287,7 +287,7 @@ def test_rows_of_some_sinks(found):
     check_writing(found)
 
 
-@pytest.mark.long
+@pytest.mark.long("formats")
 @MANY
 @given(sinks())
 def test_rows_of_a_thousand_sinks(found):

@@ -116,7 +116,7 @@ def test_damaged_payloads_are_bad_data(wrap, options):
     check(1000, wrap, **options)
 
 
-@pytest.mark.long
+@pytest.mark.long("formats")
 @pytest.mark.parametrize(("wrap", "options"), CASES)
 def test_ten_thousand_damaged_payloads_are_bad_data(wrap, options):
     check(10_000, wrap, **options)

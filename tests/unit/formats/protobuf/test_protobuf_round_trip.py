@@ -19,7 +19,7 @@ def test_messages_are_rows_and_rows_are_messages(data):
     check(data)
 
 
-@pytest.mark.long
+@pytest.mark.long("formats")
 @settings(max_examples=1000, suppress_health_check=SLOW)
 @given(st.data())
 def test_many_messages_are_rows_and_rows_are_messages(data):
