@@ -12,10 +12,10 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 TESTED := $(filter notebooks/02_% notebooks/05_%,$(NOTEBOOKS))
 RUN_NOTEBOOKS := --nbmake --nbmake-timeout=300
 COPIES := $(NOTEBOOKS:%=build/%)
-# Much of what is tested waits: for a process to start, a clock, a browser. So three run
-# at a time, also on two cores; with four, brokers take seconds to answer. Files that
-# take long come first.
-BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
+# Each worker has a Spark of its own: as many as there are cores on a small machine. Which
+# tests stay together: tests/scheduling.py.
+BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
+SUITE := $(BESIDE) -m "not long" $(RUN_NOTEBOOKS) $(TESTED) tests
 
 # The families of long tests, each under half an hour, and what each proves:
 # docs/how-to/run-the-long-tests.md. A test names its own: @pytest.mark.long("kills").
@@ -26,8 +26,8 @@ LONG_TARGETS := $(LONG:%=long-%)
 # Or each of the many processes of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab notebooks docs check test test-long $(LONG_TARGETS) bench bench-flink \
-	archive broker lint clean
+.PHONY: demo lab notebooks docs check test suite doctests covered test-long \
+	$(LONG_TARGETS) bench bench-flink archive broker lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
 demo: $(VENV)/.user archive
@@ -61,14 +61,30 @@ check: $(VENV)/.dev lint
 	$(BIN)/python -m pytest $(BESIDE) -m "not long" tests/unit tests/golden
 
 # Short-lived JVMs: the second compiler would cost more than it saves.
-check test $(LONG_TARGETS): export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
+check test suite covered $(LONG_TARGETS): export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
 test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory -j 2 lint docs archive broker
+	@$(MAKE) --no-print-directory -j 2 archive broker
 	@sh scripts/chromium.sh
 	@sh scripts/servers.sh
+	@$(MAKE) --no-print-directory -j 2 suite lint doctests docs
+
+suite: $(VENV)/.dev
+	$(BIN)/python -m pytest $(SUITE)
+
+doctests: $(VENV)/.dev
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
-	$(BIN)/python -m pytest $(BESIDE) --durations=25 -m "not long" \
-		$(RUN_NOTEBOOKS) $(TESTED) tests
+
+# All tests under coverage: build/coverage says which test reaches which line, also in
+# processes that it starts. For scripts/mutants.py and scripts/lost_lines.py.
+covered: export COVERAGE_PROCESS_START := $(CURDIR)/tests/coverage.ini
+covered: export COVERED_DATA := $(CURDIR)/build/covered/data
+covered: export PYTHONPATH := $(CURDIR)/tests
+covered: $(VENV)/.dev
+	@rm -rf build/covered build/coverage; mkdir -p build/covered
+	-$(BIN)/python -m pytest -p coverage_contexts --doctest-modules arroyo_nb
+	-$(BIN)/python -m pytest -p coverage_contexts $(SUITE)
+	@env -u COVERAGE_PROCESS_START $(BIN)/coverage combine --quiet \
+		--rcfile=tests/coverage.ini --data-file=build/coverage build/covered
 
 # One after the other, whatever becomes of those before.
 test-long: $(VENV)/.dev

@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from durations import Durations
@@ -73,6 +73,12 @@ def pytest_collection_modifyitems(
     others = [i for i, named in zip(items, found, strict=True) if named != family]
     items[:] = [i for i, named in zip(items, found, strict=True) if named == family]
     config.hook.pytest_deselected(items=others)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from scheduling import SharedServers
+
+    return SharedServers(config, log)
 
 
 @pytest.fixture(scope="session")

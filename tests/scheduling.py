@@ -1,0 +1,17 @@
+"""Which worker of xdist runs which tests: those that share something, one after the
+other in one worker, so that it is there once."""
+
+from __future__ import annotations
+
+from xdist.scheduler.loadscope import LoadScopeScheduling
+
+TOGETHER = ("tests/browser/", "tests/kafka/")
+"""Folders whose tests share a JupyterLab and a browser, and a Kafka broker."""
+
+
+class SharedServers(LoadScopeScheduling):
+    """Work units are those folders, and the other files one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((name for name in TOGETHER if file.startswith(name)), file)
