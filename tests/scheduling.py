@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-TOGETHER = ("tests/browser/", "tests/kafka/")
-"""Folders whose tests share a JupyterLab and a browser, and a Kafka broker."""
+TOGETHER = ("tests/browser/", "tests/kafka/", "tests/udfs/rust/")
+"""Folders whose tests share a JupyterLab and a browser, a Kafka broker, and what Rust's
+compiler has made: of two that want the same crates one would wait."""
 
 
 class SharedServers(LoadScopeScheduling):
