@@ -84,7 +84,7 @@ covered: $(VENV)/.dev
 	-$(BIN)/python -m pytest -p coverage_contexts --doctest-modules arroyo_nb
 	-$(BIN)/python -m pytest -p coverage_contexts $(SUITE)
 	@env -u COVERAGE_PROCESS_START $(BIN)/coverage combine --quiet \
-		--rcfile=tests/coverage.ini --data-file=build/coverage build/covered
+		--rcfile=tests/coverage.ini --data-file=build/coverage build/covered/*
 
 # One after the other, whatever becomes of those before.
 test-long: $(VENV)/.dev
