@@ -103,6 +103,18 @@ def session(engine: Engine) -> Iterator[Session]:
     engine.worker.call(lambda: None)
 
 
+@pytest.fixture(scope="module")
+def lasting_session(engine: Engine) -> Iterator[Session]:
+    """A session whose runs last for all tests of a module, which only read them."""
+    from arroyo_nb.session import Session
+
+    session = Session(engine=engine)
+    yield session
+    for run in session.runs.values():
+        run.discard()
+    engine.worker.call(lambda: None)
+
+
 @pytest.fixture
 def eventually() -> Callable[..., None]:
     """Waits for a condition with a deadline; fails with what it waited for. What costs

@@ -9,6 +9,7 @@ from base64 import b64decode
 from collections import Counter
 from dataclasses import fields
 from datetime import datetime
+from functools import cache, partial
 from random import Random
 
 import pyarrow as pa
@@ -51,9 +52,15 @@ def some_rows(seed: int, many: int = 40):
 
 def started(session, seed, query):
     session.rows("r", some_rows(seed), watermark="1s")
-    run = session.run(query, name=f"moments{seed}")
+    run = session.run(query, name=f"moments{len(session.runs)}")
     assert run.wait(60)
     return run
+
+
+@pytest.fixture(scope="module")
+def ended(lasting_session):
+    """Runs that have ended, each made once: by a query, over the rows of one seed."""
+    return cache(partial(started, lasting_session, 7))
 
 
 def folded(changes: list[dict], batch_id: int) -> Counter:
@@ -76,9 +83,8 @@ def _hashable(value):
     return tuple(value.values()) if isinstance(value, dict) else value
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_result_at_a_batch_is_its_folded_changelog(session, seed):
-    run = started(session, seed, UPDATING)
+def test_a_result_at_a_batch_is_its_folded_changelog(ended):
+    run = ended(UPDATING)
     changes = run.changelog().to_pylist()
     moments = run.moments()
     assert moments.last > 5
@@ -181,10 +187,8 @@ def test_each_row_of_a_query_without_a_window_is_in_the_sample(session, query, t
     assert told.count("behind the watermark") == len(behind)
 
 
-def test_a_result_at_a_watermark_is_that_of_the_first_batch_that_had_reached_it(
-    session,
-):
-    run = started(session, 5, WINDOWED.format(window=WINDOWS["tumble"]))
+def test_a_result_at_a_watermark_is_that_of_the_first_batch_that_had_reached_it(ended):
+    run = ended(WINDOWED.format(window=WINDOWS["tumble"]))
     found = run.moments().find(watermark="2024-01-01 00:00:10")
     at = run.at(watermark="2024-01-01T00:00:10Z")
     assert at.equals(run.at(batch=found.batch_id))
@@ -198,11 +202,11 @@ def test_a_result_at_a_watermark_is_that_of_the_first_batch_that_had_reached_it(
 
 
 @pytest.mark.parametrize("query", ["updating", *WINDOWS])
-def test_a_saved_trace_shows_the_same_moments(session, tmp_path, query):
+def test_a_saved_trace_shows_the_same_moments(ended, tmp_path, query):
     sql = UPDATING
     if query in WINDOWS:
         sql = WINDOWED.format(window=WINDOWS[query])
-    run = started(session, 7, sql)
+    run = ended(sql)
     path = run.save_trace(tmp_path / "run.parquet")
     assert [p.name for p in tmp_path.iterdir()] == ["run.parquet"]
     trace = load_trace(path)
@@ -263,8 +267,8 @@ UNSAVED = ("hints", "plan", "batch_ms", "handle", "facts", "stepping")
 """What is not of a moment, or is told by the run alone."""
 
 
-def test_a_trace_is_plain_parquet(session, tmp_path):
-    run = started(session, 1, WINDOWED.format(window=WINDOWS["tumble"]))
+def test_a_trace_is_plain_parquet(ended, tmp_path):
+    run = ended(WINDOWED.format(window=WINDOWS["tumble"]))
     path = run.save_trace(tmp_path / "run.parquet")
     rows = pq.read_table(path)
     assert rows["batch"].to_pylist() == [batch for batch, _ in run.moments().times]
@@ -285,8 +289,8 @@ def test_what_is_no_trace_is_refused(tmp_path, content):
         load_trace(tmp_path / "none.parquet")
 
 
-def test_a_page_has_every_moment(session, tmp_path):
-    run = started(session, 2, WINDOWED.format(window=WINDOWS["tumble"]))
+def test_a_page_has_every_moment(ended, tmp_path):
+    run = ended(WINDOWED.format(window=WINDOWS["tumble"]))
     made = run.save_html(tmp_path / "run.html").read_text()
     packed = re.search(r'id="frames">([^<]*)<', made)[1]
     frames = json.loads(zlib.decompress(b64decode(packed)))

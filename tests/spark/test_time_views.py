@@ -31,13 +31,13 @@ def lines(seed: int, batches: int = 14) -> str:
     return "\n".join(made)
 
 
-@pytest.fixture(params=QUERIES)
-def run(request, session):
+@pytest.fixture(scope="module", params=QUERIES)
+def run(request, lasting_session):
     """A finished run with late rows."""
-    session.rows("timed", lines(5), watermark="2s")
+    lasting_session.rows("timed", lines(5), watermark="2s")
     window = QUERIES[request.param]
     sql = f"SELECT {window} AS w, count(*) AS n FROM timed GROUP BY w"
-    made = session.run(sql, name=f"timed_{request.param}")
+    made = lasting_session.run(sql, name=f"timed_{request.param}")
     assert made.wait(150)
     return made
 

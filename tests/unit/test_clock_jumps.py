@@ -58,13 +58,16 @@ WITH (connector = 'single_file', path = '{path}', format = 'json', type = 'sourc
 """
 
 
+CLOCKS = ("time", "time_ns", "now", "utcnow", "today")
+
+
 def reads_time_of_day(path: Path) -> bool:
     """Whether a module asks the system what time it is."""
     return any(
         ast.unparse(node) in ("time.time", "time.time_ns")
         or ast.unparse(node).endswith(("datetime.now", "utcnow", "date.today"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute)
+        if isinstance(node, ast.Attribute) and node.attr in CLOCKS
     )
 
 
