@@ -12,9 +12,10 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 TESTED := $(filter notebooks/02_% notebooks/05_%,$(NOTEBOOKS))
 RUN_NOTEBOOKS := --nbmake --nbmake-timeout=300
 COPIES := $(NOTEBOOKS:%=build/%)
-# Each worker has a Spark of its own: as many as there are cores on a small machine. Which
-# tests stay together: tests/scheduling.py.
-BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
+# Each worker has a Spark of its own. Much of what is tested waits: for a process to start,
+# a clock, a browser. So three run at a time, also on two cores: two leave half a core
+# idle. Which tests stay together: tests/scheduling.py.
+BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
 SUITE := $(BESIDE) -m "not long" $(RUN_NOTEBOOKS) $(TESTED) tests
 
 # The families of long tests, each under half an hour, and what each proves:
