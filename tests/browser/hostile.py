@@ -154,28 +154,30 @@ class Texts:
 VIEW_NAMES = (None, *VIEWS.names)
 
 
-def live_frames() -> Iterator[str]:
+def live_frames(first: int, count: int) -> Iterator[str]:
     """Frames of every view of every kind of run, until each view of each kind has had
-    each payload; selected are windows, keys and operators."""
+    so many payloads; selected are windows, keys and operators."""
     for shape in SHAPES.values():
         for view in VIEW_NAMES:
-            texts = Texts()
-            while texts.given < len(PAYLOADS):
+            texts = Texts(first)
+            while texts.given < count:
                 snapshot = filled(shape, texts)
                 yield body(snapshot, view=view, plan=next(texts), keys=True)
 
 
-def static_pages() -> Iterator[str]:
-    """What stays in a notebook: of runs, and of all else that is shown."""
+def static_pages(first: int, count: int) -> Iterator[str]:
+    """What stays in a notebook: of runs, each view with so many payloads, and of all
+    else that is shown."""
     for shape in SHAPES.values():
         for view in (*VIEW_NAMES, "all"):
-            texts = Texts()
-            while texts.given < len(PAYLOADS):
+            texts = Texts(first)
+            while texts.given < count:
                 snapshot, plan = filled(shape, texts), next(texts)
                 made = static_html.bundle(snapshot, marker="m", view=view, plan=plan)
                 yield str(made["text/html"])
-    for first in range(0, len(PAYLOADS), 20):
-        some = list(PAYLOADS[first : first + 20])
+    texts = Texts(first)
+    for _ in range(0, count, 20):
+        some = [next(texts) for _ in range(20)]
         yield from list_pages(some).values()
         yield from reports(cycle(some))
 

@@ -237,11 +237,7 @@ def test_page_of_edits(update_golden: bool) -> None:
     compare(path, before + head, rows, heading + rest, update_golden)
 
 
-def test_there_are_enough() -> None:
-    assert len(PLANS) >= 40
-    assert len(ERRORS) >= 60
-    assert len(DIALECTS) >= 80
+def test_each_lint_rule_has_a_case() -> None:
     told = "".join(path.read_text(encoding="utf-8") for path in LINTS)
-    assert len(EDITS) >= 60
     # A script has no functions of its own: test_lint.py has that rule.
     assert [r.code for r in RULES if f"[{r.code}]" not in told] == ["udf-package"]

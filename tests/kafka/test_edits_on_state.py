@@ -327,7 +327,3 @@ def test_a_few_edits(engine, broker, redis, tmp_path):
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].name)
 def test_every_edit(engine, broker, redis, tmp_path, group):
     check(engine, broker, redis, tmp_path, group)
-
-
-def test_there_are_enough_of_them():
-    assert sum(map(len, GROUPS)) >= 60

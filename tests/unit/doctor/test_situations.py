@@ -58,11 +58,6 @@ def test_a_finding_is_a_sentence_and_one_thing_to_do(situation: Situation) -> No
         assert finding.message.endswith("...") or finding.message[-1] != "."
 
 
-def test_there_are_enough_situations() -> None:
-    assert len(SITUATIONS) >= 30
-    assert len({situation.code for situation in SITUATIONS}) >= 25
-
-
 def test_a_run_that_gives_its_rows_has_no_finding() -> None:
     closing = replace(GAVE, windowed=True, watermark=at(11), windows=WINDOWED.windows)
     for healthy in (GAVE, closing, replace(GAVE, state=RunState.FINISHED)):

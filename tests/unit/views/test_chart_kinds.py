@@ -73,7 +73,9 @@ def marks(chart: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["tumble", "hop", "three sources", "end of input"])
-def test_each_kind_is_a_picture(kind: str, name: str) -> None:
+def test_each_kind_is_bounded_and_leaves_the_end_of_time_out(
+    kind: str, name: str
+) -> None:
     chart = plot(Captured(TIMES[name].snapshot(), UPDATES), kind)
     assert "9998" not in str(chart.to_dict()["datasets"])  # the end of time is none
     assert len(records(chart)) <= 10_000
