@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from lab import CHROMIUM, Lab, Tab, skip_unless_there, start_lab, wait_for
+from machine import allowed
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A JupyterLab with settings and trust of its own."""
     skip_unless_there()
@@ -60,6 +61,7 @@ def tab(browser: Any) -> Iterator[Tab]:
     """A fresh page without cookies."""
     browser.clear_cookies()
     made = Tab(browser.new_page())
+    made.page.set_default_timeout(1000 * allowed(30.0))
     made.page.on("console", made.heard)
     made.page.on("pageerror", lambda error: made.errors.append(str(error)))
     yield made

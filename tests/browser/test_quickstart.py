@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lab import Lab, Tab, write_notebook
+from machine import allowed
 
 LOAD = "%load_ext arroyo_nb"
 QUERY = """%%arroyo -n departures --speed 3600 --rows 6
@@ -56,7 +57,9 @@ def test_the_quickstart_runs_to_its_end(lab: Lab, tab: Tab) -> None:
     assert set(outputs(path)) == {"[]"}
     tab.command("notebook:run-all-cells")
     # The last cell, into whose view the page scrolls.
-    tab.page.wait_for_selector("text=the watermark follows the newest", timeout=180_000)
+    tab.page.wait_for_selector(
+        "text=the watermark follows the newest", timeout=1000 * allowed(180)
+    )
     tab.save()
     load, by_hour, rows, picture, late, wrong, least, explained = outputs(path)
     assert (load, least) == ("[]", "[]")

@@ -8,7 +8,7 @@ import pytest
 from standalone import Cluster, cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A master and two workers of one core."""
     with cluster(tmp_path_factory.mktemp("cluster")) as started:
