@@ -6,6 +6,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +92,9 @@ def engine() -> Iterator[Engine]:
     engine.close()
 
 
-@pytest.fixture
-def session(engine: Engine) -> Iterator[Session]:
-    """A fresh catalog on the shared engine; its runs end with the test."""
+@contextmanager
+def _session(engine: Engine) -> Iterator[Session]:
+    """A fresh catalog on the shared engine; its runs end with the block."""
     from arroyo_nb.session import Session
 
     session = Session(engine=engine)
@@ -101,18 +102,20 @@ def session(engine: Engine) -> Iterator[Session]:
     for run in session.runs.values():
         run.discard()
     engine.worker.call(lambda: None)
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    """A session of a test's own."""
+    with _session(engine) as session:
+        yield session
 
 
 @pytest.fixture(scope="module")
 def lasting_session(engine: Engine) -> Iterator[Session]:
     """A session whose runs last for all tests of a module, which only read them."""
-    from arroyo_nb.session import Session
-
-    session = Session(engine=engine)
-    yield session
-    for run in session.runs.values():
-        run.discard()
-    engine.worker.call(lambda: None)
+    with _session(engine) as session:
+        yield session
 
 
 @pytest.fixture
