@@ -57,6 +57,16 @@ READY = """async (path) => {
 }"""
 
 
+WAITING = """() => {
+  const content = window.jupyterapp.shell.currentWidget.content;
+  return Array.from(content.model.cells)
+    .filter((cell) => cell.type === 'code' && cell.executionCount === null)
+    .map((cell) => cell.sharedModel.getSource().split('\\n')[0]);
+}"""
+"""The first line of each code cell of the notebook that has not been run to its end;
+what is drawn does not tell: cells out of sight are not on the page."""
+
+
 @dataclass
 class Lab:
     """A running JupyterLab, or Notebook 7, and the folder that it serves."""
@@ -129,6 +139,13 @@ class Tab:
         self.page.evaluate(
             "async () => { await window.jupyterapp.shell.currentWidget.context.save() }"
         )
+
+    def until_all_ran(self, within_s: float) -> None:
+        """Wait until each code cell was run, whether it is in sight or not."""
+        deadline = time.monotonic() + within_s
+        while waiting := self.page.evaluate(WAITING):
+            assert time.monotonic() < deadline, f"not run: {waiting}"
+            self.page.wait_for_timeout(500)
 
     def until_other(self, selector: str, text: str, within_s: float = 15) -> None:
         """Wait until the element's text is another one."""

@@ -56,10 +56,7 @@ def test_the_quickstart_runs_to_its_end(lab: Lab, tab: Tab) -> None:
     tab.save()
     assert set(outputs(path)) == {"[]"}
     tab.command("notebook:run-all-cells")
-    # The last cell, into whose view the page scrolls.
-    tab.page.wait_for_selector(
-        "text=the watermark follows the newest", timeout=1000 * allowed(180)
-    )
+    tab.until_all_ran(within_s=allowed(180))
     tab.save()
     load, by_hour, rows, picture, late, wrong, least, explained = outputs(path)
     assert (load, least) == ("[]", "[]")

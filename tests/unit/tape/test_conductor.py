@@ -183,12 +183,13 @@ def test_spark_lists_the_newest_of_the_chunks_that_it_has_read(tmp_path):
     limits = ConductorLimits(keep_chunks=40)
     with Playing(Counting(60), tmp_path, limits=limits) as playing:
         last = playing.consume_all().chunks
+        playing.conductor.consumed(last)
     assert last == 62
-    assert found_numbers(tmp_path) == tuple(range(last - 40, last + 1))
-    assert chunk_numbers(tmp_path) == tuple(range(last - LISTED_CHUNKS, last + 1))
+    assert found_numbers(tmp_path) == tuple(range(last - 39, last + 1))
+    assert chunk_numbers(tmp_path) == tuple(range(last - LISTED_CHUNKS + 1, last + 1))
     # Resumed: all are where they were, and none is read again.
     put_back(tmp_path)
-    assert chunk_numbers(tmp_path) == tuple(range(last - 40, last + 1))
+    assert chunk_numbers(tmp_path) == tuple(range(last - 39, last + 1))
     with Playing(Counting(60), tmp_path, limits=limits) as again:
         again.conductor.consumed(last)
         assert again.state.rows == 180
