@@ -1,0 +1,98 @@
+"""Compare expressions with what DataFusion gives, which is what Arroyo evaluates with.
+
+One expression, over columns where it has some::
+
+    python scripts/oracle.py "regexp_replace(s, 'b?', 'X')" --column "s TEXT = 'abc'"
+
+Several are separated by lines on the standard input: ``python scripts/oracle.py -``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import os
+import re
+import sys
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+os.environ.setdefault("ARROYO_NB_JAVA_OPTS", "-XX:TieredStopAtLevel=1")
+
+from oracle import ours, theirs
+from oracle.cases import Case, Column
+from oracle.comparison import compare
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine import Engine
+from arroyo_nb.plan.planner import plan_script
+
+_COLUMN = re.compile(r"(\w+)\s+([^=]+?)\s*=\s*(.*)", re.DOTALL)
+_NAMES = {
+    "Decimal": Decimal,
+    "datetime": datetime,
+    "date": date,
+    "timedelta": timedelta,
+    "nan": float("nan"),
+    "inf": float("inf"),
+}
+
+
+def column(text: str) -> Column:
+    """A column as it is given: ``name TYPE = value``, the value as Python writes it."""
+    found = _COLUMN.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError("write a column as: name TYPE = value")
+    name, type_, value = found.groups()
+    script = (
+        f"CREATE TABLE data ({name} {type_}) WITH (connector = 'single_file', "
+        "path = '/x', format = 'json', type = 'source')"
+    )
+    table = plan_script(script, Catalog()).catalog.tables["data"]
+    return Column(name, table.physical[name].type, _value(value))
+
+
+def _value(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        code = compile(text.replace("datetime.", ""), "<value>", "eval")
+        return eval(code, {"__builtins__": {}}, _NAMES)
+
+
+def show_expressions(engine: Engine, cases: list[Case]) -> None:
+    """Print both outcomes of each."""
+    there = [theirs.evaluate(case) for case in cases]
+    failing = [n for n, outcome in enumerate(there) if outcome.failure]
+    here = ours.evaluate(engine, cases, alone=failing)
+    for case, one, other in zip(cases, here, there, strict=True):
+        print(case)
+        with contextlib.suppress(Exception):
+            print(f"  Spark SQL:  {ours.plan(case)[0]}")
+        print(f"  ours:       {one}\n  DataFusion: {other}")
+        print(f"  -> {compare(one, other).value}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("expressions", nargs="*", metavar="EXPRESSION")
+    parser.add_argument("--column", action="append", type=column, default=[])
+    options = parser.parse_args()
+    texts = options.expressions
+    if texts == ["-"]:
+        texts = [line.strip() for line in sys.stdin if line.strip()]
+    engine = Engine()
+    try:
+        cases = [Case(text, tuple(options.column)) for text in texts]
+        show_expressions(engine, cases)
+    finally:
+        engine.close()
+
+
+if __name__ == "__main__":
+    main()
