@@ -5,6 +5,11 @@ One expression, over columns where it has some::
     python scripts/oracle.py "regexp_replace(s, 'b?', 'X')" --column "s TEXT = 'abc'"
 
 Several are separated by lines on the standard input: ``python scripts/oracle.py -``.
+
+The random cases of a seed, and the table of their differences by kind; with ``--note``
+the kinds that are not in ``tests/oracle/not_yet.tsv`` are added to it::
+
+    python scripts/oracle.py --cases 2000 --seed 7
 """
 
 from __future__ import annotations
@@ -25,6 +30,8 @@ os.environ.setdefault("ARROYO_NB_JAVA_OPTS", "-XX:TieredStopAtLevel=1")
 from oracle import ours, theirs
 from oracle.cases import Case, Column
 from oracle.comparison import compare
+from oracle.generator import Generator
+from oracle.report import not_yet, one_line, report, table, write_not_yet
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
@@ -82,6 +89,9 @@ def main() -> None:
     )
     parser.add_argument("expressions", nargs="*", metavar="EXPRESSION")
     parser.add_argument("--column", action="append", type=column, default=[])
+    parser.add_argument("--cases", type=int, default=0, metavar="N")
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--note", action="store_true")
     options = parser.parse_args()
     texts = options.expressions
     if texts == ["-"]:
@@ -89,7 +99,14 @@ def main() -> None:
     engine = Engine()
     try:
         cases = [Case(text, tuple(options.column)) for text in texts]
-        show_expressions(engine, cases)
+        if cases:
+            show_expressions(engine, cases)
+        if options.cases:
+            found = report(engine, Generator(options.seed).cases(options.cases))
+            print(table(found))
+            if options.note:
+                news = {key: one_line(one) for key, one in found.kinds.items()}
+                write_not_yet(news | not_yet())
     finally:
         engine.close()
 

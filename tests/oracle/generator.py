@@ -355,7 +355,8 @@ class Generator:
     def _bits(self) -> Case:
         operator = self._random.choice(("&", "|", "#", "<<", ">>"))
         one, other = (self._any(*values.WHOLE) for _ in range(2))
-        return self._two(operator, one, other, "bits")
+        kind = "bits" if operator in "&|#" else "bit shifts"
+        return self._made(kind, f"{one.sql} {operator} {other.sql}", one, other)
 
     def _comparison(self) -> Case:
         random = self._random
@@ -415,7 +416,7 @@ class Generator:
     def _joined(self) -> Case:
         one = self._any(TEXT, TEXT, *values.LISTS, *values.SCALARS)
         other = self._any(TEXT, *values.LISTS, *values.SCALARS)
-        return self._two("||", one, other, "||")
+        return self._made("||", f"{one.sql} || {other.sql}", one, other)
 
     def _logical(self) -> Case:
         random = self._random
@@ -439,9 +440,7 @@ class Generator:
         when = self._operand(BOOLEAN, depth=1)
         one, two = self._operand(type_), self._operand(other)
         sql = f"CASE WHEN {when.sql} THEN {one.sql} ELSE {two.sql} END"
-        return self._made(
-            f"CASE of {family(type_)}, {family(other)}", sql, when, one, two
-        )
+        return self._made("CASE", sql, when, one, two)
 
     def _element(self) -> Case:
         random = self._random
@@ -584,4 +583,6 @@ def literal(value: object, type_: Type) -> str:
         case StructOf(fields) if isinstance(value, dict):
             pairs = (f"'{f.name}', {literal(value[f.name], f.type)}" for f in fields)
             return f"named_struct({', '.join(pairs)})"
+        case Decimal():
+            return f"CAST('{value:f}' AS {type_})"
     return f"CAST('{value}' AS {type_})"
