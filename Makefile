@@ -21,7 +21,7 @@ SUITE := $(BESIDE) -m "not long" $(RUN_NOTEBOOKS) $(TESTED) tests
 # The families of long tests, each under half an hour, and what each proves:
 # docs/how-to/run-the-long-tests.md. A test names its own: @pytest.mark.long("kills").
 LONG := kills jobs outages topics edits feeds damages canaries paths soaks \
-	queries windows scripts moments formats notebooks cluster
+	queries windows scripts moments formats oracle notebooks cluster
 LONG_TARGETS := $(LONG:%=long-%)
 
 # Or each of the many processes of the tests would compile the package anew.

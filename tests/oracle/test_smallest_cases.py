@@ -1,0 +1,32 @@
+"""Each smallest case that was found gives what DataFusion gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from oracle.cases import Case
+from oracle.report import compared
+from oracle.smallest_cases import COLUMNS, EXPRESSIONS, STILL_DIFFER
+
+
+@pytest.fixture(scope="module")
+def outcomes(engine):
+    cases = [Case(expression, COLUMNS) for expression in EXPRESSIONS]
+    return {one.case.expression: one for one in compared(engine, cases)}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(e, marks=[pytest.mark.xfail(strict=True)] * (e in STILL_DIFFER))
+        for e in EXPRESSIONS
+    ],
+)
+def test_smallest_case_gives_what_datafusion_gives(outcomes, expression):
+    found = outcomes[expression]
+    assert found.verdict.agrees, f"{found.verdict.value}: {found}"
+
+
+def test_what_still_differs_is_among_the_cases():
+    assert set(EXPRESSIONS) >= STILL_DIFFER
+    assert len(set(EXPRESSIONS)) == len(EXPRESSIONS)
