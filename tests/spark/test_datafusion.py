@@ -179,3 +179,17 @@ def test_java_and_rust_mean_the_patterns_of_the_grammar_alike(engine):
     answers = evaluate(engine, columns, texts)
     for place, sql in enumerate(wanted.values()):
         assert answers[place] == table.column(place).to_pylist(), sql
+
+
+def test_a_run_filters_and_computes_columns_with_datafusion(session, tmp_path):
+    path = tmp_path / "words.json"
+    path.write_text('{"t": "é1"}\n{"t": "-"}\n', encoding="utf-8")
+    run = session.run(
+        "CREATE TABLE words (t TEXT, is_word BOOLEAN GENERATED ALWAYS AS "
+        rf"(t ~ '^\w+$') STORED) WITH (connector = 'single_file', path = '{path}', "
+        r"format = 'json', type = 'source'); SELECT t, regexp_match(t, '\d+')[1] AS n "
+        "FROM words WHERE is_word",
+        wait=True,
+    )
+    assert run.table().select(["t", "n"]).to_pylist() == [{"t": "é1", "n": "1"}]
+    assert session.head("words")["is_word"].to_pylist() == [True, False]
