@@ -30,6 +30,7 @@ from arroyo_nb.doctor.values import key_text, value_text
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.verify import expressions
 from arroyo_nb.registry import nearest_name
 from arroyo_nb.run.observe.query_facts import (
     Condition,
@@ -364,7 +365,10 @@ class Probe:
         raise _NotReplayed
 
     def _read(self, source: nodes.Source | nodes.LookupJoin) -> DataFrame:
-        spark = self.engine.session
+        from arroyo_nb.spark.user_functions import register_datafusion
+
+        spark, sink = self.engine.session, self.output.sink
+        register_datafusion(spark, [e for n in walk(sink) for _, e in expressions(n)])
         frame = self.sources.read_again(spark, self._ranges, source)
         is_stream = isinstance(source, nodes.Source)
         return frame.limit(MOST_ROWS) if is_stream else frame

@@ -1,8 +1,8 @@
-"""Regular expressions in the text of a script: are they any, how many groups.
+"""Regular expressions in the text of a script: are they any.
 
-No JVM is asked: Python's own parser reads the pattern, once what only Rust and Java
-write is replaced by something of the same shape. It is believed only where Java
-agrees, so a pattern that is refused here would have failed in the run.
+Rust is not asked: Python's own parser reads the pattern, once what only Rust writes is
+replaced by something of the same shape. It is believed only where Rust agrees, so a
+pattern that is refused here would have failed in the run.
 """
 
 from __future__ import annotations
@@ -17,10 +17,20 @@ _NAMED = re.compile(r"\(\?P?<([A-Za-z]\w*)>")
 _FLAGS = re.compile(r"\(\?([A-Za-z-]+)(:|\))")
 _CLASS = re.compile(r"\[\^?\]?(?:\[[^\]]*\]|[^\]])*\]")
 _OPEN_COUNT = re.compile(r"\{(?!\d+(?:,\d*)?\})")
-# Letters that mean nothing after a backslash, to Rust and most of them to Java.
+_NOT_IN_RUST = re.compile(
+    r"(?P<look_around>\(\?<?[=!])|(?P<atomic_group>\(\?>)"
+    r"|(?<!\\)(?:\\\\)*(?P<back_reference>\\[1-9]|\\k<)"
+)
+# Letters that mean nothing after a backslash, to Rust.
 _NO_ESCAPES = frozenset("CEFIJKLMOQTYgijlmoqy")
 
-# What Python calls an error and Java as well.
+ANOTHER_WAY = (
+    "put what is wanted into a group, as in regexp_match(text, 'a([0-9]+)b')[1]; or "
+    "write two conditions, as in text ~ 'a' AND NOT text ~ 'b'"
+)
+"""What to write in place of look-around and back references."""
+
+# What Python calls an error and Rust as well.
 _AGREED = (
     *("missing )", "unbalanced parenthesis", "unterminated character set"),
     *("nothing to repeat", "unknown extension", "unexpected end"),
@@ -40,8 +50,9 @@ def fault(pattern: str) -> str | None:
     if any("x" in flags for flags, _ in _FLAGS.findall(pattern)):
         # Comments may hold anything.
         return None
-    if any("_" in name for name in _NAMED.findall(pattern)):
-        return "the name of a group holds letters and digits alone"
+    if (refused := _NOT_IN_RUST.search(_CLASS.sub("a", pattern))) is not None:
+        named = next(name for name, text in refused.groupdict().items() if text)
+        return f"{named.replace('_', '-')} {refused[0]}, which Rust's patterns have not"
     plain = _plain(pattern)
     found = _compiled(plain)
     if isinstance(found, re.Pattern):
@@ -51,28 +62,6 @@ def fault(pattern: str) -> str | None:
     if found.startswith(("multiple repeat", "bad character range")):
         return None if unsure in pattern else found
     return found if found.startswith(_AGREED) else None
-
-
-def java(pattern: str) -> str:
-    """The pattern as Java reads it.
-
-    >>> java("(?P<year>[0-9]+)")
-    '(?<year>[0-9]+)'
-    """
-    return _NAMED.sub(r"(?<\1>", pattern)
-
-
-def groups(pattern: str) -> int:
-    r"""How many groups a pattern has.
-
-    >>> groups(r"(\d+)-(?<word>[a-z(]+)(?:x)\(")
-    2
-    """
-    plain = _plain(pattern)
-    found = _compiled(plain)
-    if isinstance(found, re.Pattern):
-        return found.groups
-    return len(re.findall(r"\((?!\?)", _CLASS.sub("a", plain)))
 
 
 def _compiled(plain: str) -> re.Pattern[str] | str:

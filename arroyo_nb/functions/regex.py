@@ -1,7 +1,7 @@
-"""Regular expressions: Arroyo's are Rust's, Spark's are Java's.
+"""Regular expressions: Arroyo's are those of Rust's regex crate, Spark's are Java's.
 
-Both agree on what streams use; Java's look-around and back references are a superset.
-Flags and patterns whose groups must be counted have to be literals.
+A literal pattern that both mean alike (:mod:`~arroyo_nb.functions.common_patterns`)
+stays in Spark; DataFusion matches any other, and what is no literal.
 """
 
 from __future__ import annotations
@@ -11,11 +11,50 @@ from collections.abc import Sequence
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions import patterns
+from arroyo_nb.functions.common_patterns import CommonPattern, common_pattern
+from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
 from arroyo_nb.functions.signature import Argument, Nulls, ScalarFunction, Signature
 from arroyo_nb.schema import BIGINT, BOOLEAN, INT, TEXT, ListOf, quoted_text
 from arroyo_nb.source import Span
 
-_FLAGS = frozenset("imsx")
+_FLAGS = frozenset("imsxU")
+
+
+def matches(
+    text: str, pattern: str, literal: str | None, *, any_case: bool, only_where: str
+) -> str:
+    """The Spark SQL of ``text ~ pattern``, or of ``~*``.
+
+    Parameters
+    ----------
+    text, pattern
+        Spark SQL.
+    literal
+        The pattern, where it is a literal.
+    any_case
+        Whether it is ``~*``.
+    only_where
+        As in :func:`~arroyo_nb.functions.datafusion.datafusion_call`.
+    """
+    found = _common(literal, any_case=any_case)
+    if found is not None:
+        return f"({text} RLIKE {quoted_text(found.java)})"
+    constant = None if literal is None else text_literal(literal)
+    return datafusion_call(
+        f"({{0}} {'~*' if any_case else '~'} {{1}})",
+        [Operand(text, TEXT), Operand(pattern, TEXT, constant)],
+        BOOLEAN,
+        only_where=only_where,
+    )
+
+
+def _common(literal: str | None, *, any_case: bool = False) -> CommonPattern | None:
+    return None if literal is None else common_pattern(literal, any_case=any_case)
+
+
+def in_spark(literal: str | None, *, any_case: bool) -> bool:
+    """Whether Spark matches a pattern, by its literal text."""
+    return _common(literal, any_case=any_case) is not None
 
 
 def _literal(argument: Argument, what: str) -> str:
@@ -37,7 +76,9 @@ def check_pattern(pattern: str, span: Span | None) -> None:
     fault = patterns.fault(pattern)
     if fault is not None:
         raise CatalogProblem(
-            f"'{pattern}' is not a regular expression: {fault}", span=span
+            f"'{pattern}' is not a regular expression: {fault}",
+            span=span,
+            hint=patterns.ANOTHER_WAY if "Rust" in fault else None,
         )
 
 
@@ -45,47 +86,87 @@ def _letters(flags: Sequence[Argument], also: str = "") -> str:
     """The letters of the flags, where there are any."""
     if not flags:
         return ""
-    letters = _literal(flags[0], "the flags")
+    letters = flags[0].literal
+    if letters is None:
+        return _UNKNOWN
     unknown = set(letters) - {*_FLAGS, *also}
     if unknown:
         raise CatalogProblem(
             f"unknown regular expression flag '{min(unknown)}'",
             span=flags[0].span,
-            hint="known: i, m, s, x; g in regexp_replace",
+            hint="known: i, m, s, x, U; g in regexp_replace",
         )
     return letters
 
 
-def _pattern(pattern: Argument, flags: str) -> str:
-    """The pattern with its flags; those that a literal cannot mean are refused."""
-    text = pattern.sql
-    if pattern.literal is not None:
-        if "x" not in flags:
-            check_pattern(pattern.literal, pattern.span)
-        text = quoted_text(patterns.java(pattern.literal))
-    return f"({quoted_text(f'(?{flags})')} || {text})" if flags else text
+# Flags that are no literal: they may be any.
+_UNKNOWN = "?"
+
+
+def _shared(
+    pattern: Argument, flags: Sequence[Argument], *, also: str = ""
+) -> CommonPattern | None:
+    """The pattern, where both engines mean it alike; a literal that is none is
+    refused."""
+    letters = _letters(flags, also)
+    if pattern.literal is not None and "x" not in letters:
+        check_pattern(pattern.literal, pattern.span)
+    if not set(letters) <= {"i", *also}:
+        return None
+    return _common(pattern.literal, any_case="i" in letters)
+
+
+def _spark(pattern: Argument, flags: Sequence[Argument], also: str = "") -> str:
+    found = _shared(pattern, flags, also=also)
+    assert found is not None, "DataFusion matches it"
+    return quoted_text(found.java)
 
 
 def _like(arguments: Sequence[Argument]) -> str:
     text, pattern, *flags = arguments
-    return f"({text.sql} RLIKE {_pattern(pattern, _letters(flags))})"
+    return f"({text.sql} RLIKE {_spark(pattern, flags)})"
+
+
+def _like_elsewhere(arguments: Sequence[Argument]) -> str:
+    if _shared(arguments[1], arguments[2:]):
+        return ""
+    return _call("regexp_like", arguments)
+
+
+def _call(name: str, arguments: Sequence[Argument]) -> str:
+    places = ", ".join(f"{{{place}}}" for place in range(len(arguments)))
+    return f"{name}({places})"
 
 
 def _count(arguments: Sequence[Argument]) -> str:
     text, pattern, *more = arguments
-    letters = _letters(more[1:])
-    start = f"substr({text.sql}, {more[0].sql})" if more else text.sql
-    return f"CAST(regexp_count({start}, {_pattern(pattern, letters)}) AS BIGINT)"
+    found = f"regexp_count({text.sql}, {_spark(pattern, more[1:])})"
+    return f"coalesce(CAST({found} AS BIGINT), 0L)"
+
+
+def _count_elsewhere(arguments: Sequence[Argument]) -> str:
+    _, pattern, *more = arguments
+    found = _shared(pattern, more[1:])
+    if found is not None and not found.may_be_empty and not more:
+        return ""
+    return _call("regexp_count", arguments)
 
 
 def _match(arguments: Sequence[Argument]) -> str:
     """The groups of the first match, or the whole match where there are none."""
     text, pattern, *flags = arguments
-    java = _pattern(pattern, _letters(flags))
-    groups = patterns.groups(_literal(pattern, "the pattern of regexp_match"))
-    numbers = range(1, groups + 1) if groups else (0,)
-    found = ", ".join(f"regexp_extract({text.sql}, {java}, {n})" for n in numbers)
-    return f"IF({text.sql} RLIKE {java}, array({found}), NULL)"
+    found = _shared(pattern, flags)
+    assert found is not None, "DataFusion matches it"
+    java = quoted_text(found.java)
+    numbers = range(1, found.groups + 1) if found.groups else (0,)
+    matched = ", ".join(f"regexp_extract({text.sql}, {java}, {n})" for n in numbers)
+    return f"IF({text.sql} RLIKE {java}, array({matched}), NULL)"
+
+
+def _match_elsewhere(arguments: Sequence[Argument]) -> str:
+    if _shared(arguments[1], arguments[2:]):
+        return ""
+    return _call("regexp_match", arguments)
 
 
 def _group(arguments: Sequence[Argument], place: int) -> str | None:
@@ -96,11 +177,11 @@ def _group(arguments: Sequence[Argument], place: int) -> str | None:
     than to search twice: for whether there is a match, and for the group.
     """
     text, pattern, *flags = arguments
-    java = _pattern(pattern, _letters(flags))
-    groups = patterns.groups(_literal(pattern, "the pattern of regexp_match"))
-    if not 1 <= place <= max(groups, 1):
+    found = _shared(pattern, flags)
+    if found is None or not 1 <= place <= max(found.groups, 1):
         return None
-    number = place if groups else 0
+    java = quoted_text(found.java)
+    number = place if found.groups else 0
     return f"try_element_at(regexp_extract_all({text.sql}, {java}, {number}), 1)"
 
 
@@ -108,10 +189,9 @@ def _replace(arguments: Sequence[Argument]) -> str:
     """The first match only, unless the flag g asks for all: Spark replaces all, so it
     is given the first match alone."""
     text, pattern, by, *flags = arguments
-    letters = _letters(flags, also="g")
-    java = _pattern(pattern, letters.replace("g", ""))
-    new = by.sql if by.literal is None else quoted_text(java_replacement(by.literal))
-    if "g" in letters:
+    java = _spark(pattern, flags, "g")
+    new = quoted_text(java_replacement(by.literal or ""))
+    if "g" in _letters(flags, also="g"):
         return f"regexp_replace({text.sql}, {java}, {new})"
     place, found = (f"{f}({text.sql}, {java})" for f in ("regexp_instr", _FIRST))
     before = f"substr({text.sql}, 1, {place} - 1)"
@@ -120,6 +200,22 @@ def _replace(arguments: Sequence[Argument]) -> str:
     return f"IF({place} = 0, {text.sql}, {replaced})"
 
 
+def _replace_elsewhere(arguments: Sequence[Argument]) -> str:
+    _, pattern, by, *flags = arguments
+    found = _shared(pattern, flags, also="g")
+    alike = (
+        found is not None
+        and not found.may_be_empty
+        and by.literal is not None
+        and _ALIKE.fullmatch(by.literal)
+        and max(map(int, _GROUPS.findall(by.literal)), default=0) <= found.groups
+    )
+    return "" if alike else _call("regexp_replace", arguments)
+
+
+_GROUPS = re.compile(r"\$\{?([0-9])")
+# A replacement without groups, or with groups that are numbered alike.
+_ALIKE = re.compile(r"[^$\\]*|(?:[^$\\0-9]|\$\{[1-9]\}|\$[1-9](?!\w))*", re.ASCII)
 _FIRST = "regexp_substr"
 _GROUP = re.compile(r"\$\$|\$\{(\w+)\}|\$(\w+)|\\(\d+)|[\\$]")
 
@@ -140,8 +236,6 @@ def java_replacement(text: str) -> str:
     return _GROUP.sub(rewritten, text)
 
 
-_JAVA = "patterns are Java's: look-around and back references work too"
-
 FUNCTIONS = (
     ScalarFunction(
         "regexp_like",
@@ -149,15 +243,16 @@ FUNCTIONS = (
         _like,
         "does the pattern match anywhere? regexp_like(s, pattern, flags)",
         example="regexp_like('Abc', '^a', 'i') -> true",
-        differs=_JAVA,
+        datafusion=_like_elsewhere,
     ),
     ScalarFunction(
         "regexp_count",
         (Signature((TEXT, TEXT, INT, TEXT), BIGINT, optional=2),),
         _count,
-        "how often it matches: regexp_count(s, pattern, start, flags)",
+        "how often it matches: regexp_count(s, pattern, start, flags); 0 of NULL",
+        Nulls.NEVER,
         example="regexp_count('abab', 'a') -> 2",
-        differs=_JAVA,
+        datafusion=_count_elsewhere,
     ),
     ScalarFunction(
         "regexp_match",
@@ -166,7 +261,7 @@ FUNCTIONS = (
         "groups of the first match, or the match; NULL where there is none",
         Nulls.ALWAYS,
         example="regexp_match('ab12', '([a-z]+)([0-9]+)') -> ['ab', '12']",
-        differs=_JAVA,
+        datafusion=_match_elsewhere,
         element=_group,
     ),
     ScalarFunction(
@@ -175,6 +270,6 @@ FUNCTIONS = (
         _replace,
         "the first match replaced; all with the flag 'g'",
         example="regexp_replace('abab', 'a', 'x', 'g') -> 'xbxb'",
-        differs=_JAVA,
+        datafusion=_replace_elsewhere,
     ),
 )

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
@@ -122,6 +123,8 @@ Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | ClockTemplate
 
 ElementTemplate: TypeAlias = Callable[[Sequence[Argument], int], str | None]
 Guard: TypeAlias = Callable[[Sequence[str]], str]
+DataFusionTemplate: TypeAlias = Callable[[Sequence[Argument]], str]
+"""SQL of DataFusion with ``{0}``, ``{1}`` for a call; empty: Spark means it alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +305,9 @@ class ScalarFunction:
         Of a function that does not look at each argument of each row: the condition
         under which it looks at one, as Spark SQL text, made of the texts of those
         before it; empty: always. None: it looks at all.
+    datafusion
+        Which calls DataFusion evaluates, and how they are written in its SQL; None:
+        Spark evaluates all.
     udf
         The UDF; None: it is one of the dialect's.
     """
@@ -317,6 +323,7 @@ class ScalarFunction:
     differs: str = field(default="", kw_only=True)
     element: ElementTemplate | None = field(default=None, kw_only=True)
     only_where: Guard | None = field(default=None, kw_only=True)
+    datafusion: DataFusionTemplate | None = field(default=None, kw_only=True)
     udf: UserDefined | None = field(default=None, kw_only=True)
 
     def __deepcopy__(self, _: object) -> ScalarFunction:
@@ -371,7 +378,8 @@ class ScalarFunction:
             When the script was planned, for functions of the clock.
         only_where
             Spark SQL of a condition: a UDF is called for the rows
-            alone for which it is true, and NULL for others. Empty: for all.
+            alone for which it is true, and NULL for others. DataFusion is given NULL
+            for others. Empty: for all.
 
         Raises
         ------
@@ -385,6 +393,12 @@ class ScalarFunction:
             return self.udf.spark_call([a.sql for a in ready], only_where)
         if isinstance(self.template, ClockTemplate):
             return self.template.write(planned_at)
+        if self.datafusion is not None and (template := self.datafusion(ready)):
+            result = self.check(
+                [a.type for a in arguments], [a.literal for a in arguments]
+            )
+            operands = [_operand(a) for a in ready]
+            return datafusion_call(template, operands, result, only_where=only_where)
         return once(partial(self._written, ready), [a.sql for a in ready])
 
     def spark_element(self, arguments: Sequence[Argument], place: int) -> str | None:
@@ -396,7 +410,16 @@ class ScalarFunction:
         ArroyoError
             As :meth:`spark`.
         """
-        return self.element and self.element(self._cast(arguments), place)
+        ready = self._cast(arguments)
+        if self.element is None or (self.datafusion and self.datafusion(ready)):
+            return None
+        return self.element(ready, place)
+
+    def evaluates_in_datafusion(self, arguments: Sequence[Argument]) -> bool:
+        """Whether DataFusion evaluates a call with these arguments."""
+        return self.datafusion is not None and bool(
+            self.datafusion(self._cast(arguments))
+        )
 
     def _cast(self, arguments: Sequence[Argument]) -> list[Argument]:
         """The arguments, of the types of the parameters."""
@@ -436,6 +459,15 @@ class ScalarFunction:
             f"{self.name}() does not take ({given})",
             hint=f"it is {self.udf.signature}" if self.udf else f"write {known}",
         )
+
+
+def _operand(argument: Argument) -> Operand:
+    constant = None
+    if argument.literal is not None and argument.type == TEXT:
+        constant = text_literal(argument.literal)
+    elif argument.number is not None:
+        constant = str(argument.number)
+    return Operand(argument.sql, argument.type, constant)
 
 
 def text_of(argument: Argument) -> str:

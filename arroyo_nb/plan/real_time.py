@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem, raise_all
 from arroyo_nb.formats import FRAMING, payload_format
+from arroyo_nb.plan.expressions.functions import in_datafusion
 from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
@@ -24,6 +25,8 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.nodes import WindowAggregate as Windowed
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.user_functions import calls_of
+from arroyo_nb.plan.verify import expressions
+from arroyo_nb.sql.syntax_tree import parts_of
 
 _TRANSACTIONS = ("sink.commit_mode", "exactly_once")
 _TIME = "sink.timestamp_field"
@@ -110,4 +113,7 @@ def _of_operator(node: Node) -> str | None:
         return f"'{node.table.name}' is looked up"
     if (call := next(calls_of(node), None)) is not None:
         return f"{call.name}() is a UDF, which Python calls"
+    for _, expression in expressions(node):
+        if any(map(in_datafusion, parts_of(expression))):
+            return f"DataFusion evaluates {expression.sql()}, in Python"
     return None

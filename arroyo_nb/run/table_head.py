@@ -135,12 +135,14 @@ def _computed(engine: Engine, table: ConnectorTable, rows: pa.Table) -> pa.Table
 
     from arroyo_nb.spark.arrow_schema import spark_arrow_schema
     from arroyo_nb.spark.expressions import spark_sql
+    from arroyo_nb.spark.user_functions import register_datafusion
 
     # It may be the first that needs Spark; types are read by a JVM as well.
     spark = engine.session
     held = spark_arrow_schema(table.physical).append(
         pa.field(TIMESTAMP, pa.timestamp("us", "UTC"))
     )
+    register_datafusion(spark, [column.expression for column in table.generated])
     made = {
         column.column.name: spark_sql(column.expression, row_time=quoted(TIMESTAMP))
         for column in table.generated

@@ -25,18 +25,17 @@ from arroyo_nb.engine.wrapping_arithmetic import (
     NEGATE,
     SUBTRACT,
 )
-from arroyo_nb.functions import Argument
+from arroyo_nb.functions import Argument, regex
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
-from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.signature import ScalarFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
 from arroyo_nb.plan.expressions.functions import (
     called,
     calls_udf,
-    has_udf,
+    has_worker_call,
     is_computed_once,
 )
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
@@ -266,7 +265,7 @@ def _cast(node: exp.Cast, write: Write) -> str:
 
 def _case(node: exp.Case, write: Write) -> str:
     arms, default = node.args["ifs"], node.args.get("default")
-    guards = has_udf(node)
+    guards = has_worker_call(node)
     text, others = "", write
     for arm in arms:
         condition = _short(others, arm.this)(arm.this)
@@ -289,7 +288,7 @@ then, and so they would double from arm to arm."""
 def _short(write: Write, part: exp.Expr) -> Write:
     """What writes a condition: behind many others its functions are called for every
     row."""
-    if len(write.only_where) <= _LONGEST_GUARD or not has_udf(part):
+    if len(write.only_where) <= _LONGEST_GUARD or not has_worker_call(part):
         return write
     return replace(write, only_where="")
 
@@ -325,10 +324,13 @@ def _like(operator: str, node: exp.Binary, write: Write) -> str:
 
 def _regexp(node: exp.Binary, write: Write) -> str:
     right = node.right
-    pattern = quoted_text(java(right.name)) if right.is_string else write(right)
-    if isinstance(node, exp.RegexpILike):
-        pattern = f"('(?i)' || {pattern})"
-    return f"({write(node.left)} RLIKE {pattern})"
+    return regex.matches(
+        write(node.left),
+        write(right),
+        right.name if right.is_string else None,
+        any_case=isinstance(node, exp.RegexpILike),
+        only_where=write.only_where,
+    )
 
 
 def _element(node: exp.Bracket, write: Write) -> str:
@@ -365,7 +367,7 @@ def _arguments(
 ) -> list[Argument]:
     given = node.expressions
     guards = function.only_where
-    if guards is None or not has_udf(node):
+    if guards is None or not has_worker_call(node):
         return [_argument(a, write) for a in given]
     made: list[Argument] = []
     for place, argument in enumerate(given):
@@ -373,7 +375,7 @@ def _arguments(
         # What is computed once only cannot be in a condition beside it.
         fixed = not any(map(is_computed_once, before))
         condition = guards([one.sql for one in made]) if fixed else ""
-        if len(condition) > _LONGEST_GUARD and any(map(has_udf, before)):
+        if len(condition) > _LONGEST_GUARD and any(map(has_worker_call, before)):
             condition = ""
         made.append(_argument(argument, write.where(condition)))
     return made

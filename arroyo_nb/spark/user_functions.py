@@ -1,4 +1,4 @@
-"""UDFs in Spark: scalar ones as Arrow functions of its SQL.
+"""UDFs in Spark: scalar ones as Arrow functions of its SQL; and calls of DataFusion.
 
 A worker is given Arrow batches and calls the function with the rows that it is called
 for: those where no argument that must not be NULL is. Aggregates are kernels of the
@@ -7,7 +7,7 @@ operators (:mod:`arroyo_nb.udfs.groups`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pickle import PicklingError
 from typing import TYPE_CHECKING
@@ -15,12 +15,19 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.functions.datafusion import (
+    DataFusionCall,
+    called_in,
+    recorded_calls,
+)
 from arroyo_nb.lazy_imports import np, pa, pc
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.functions import USER_FUNCTION, called
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.user_functions import calls_of
+from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import arrow_type, spark_type
+from arroyo_nb.spark.expressions import spark_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,16 +46,48 @@ def knowing_functions(read: Read, node: nodes.Node) -> Read:
             udfs[udf.spark_name] = udf
             if any(map(_guards, _ancestors(call))):
                 udfs[udf.guarded_name] = udf
-    if not udfs:
+    parts = [e for part in walk(node) for _, e in expressions(part)]
+    evaluated = datafusion_calls(parts)
+    if not udfs and not evaluated:
         return read
 
     def reading(source: nodes.Source | nodes.LookupJoin) -> DataFrame:
         frame = read(source)
         while udfs:
             _register(frame.sparkSession, *udfs.popitem())
+        while evaluated:
+            _register_datafusion(frame.sparkSession, evaluated.pop())
         return frame
 
     return reading
+
+
+def datafusion_calls(parts: Iterable[exp.Expr]) -> list[DataFusionCall]:
+    """What DataFusion evaluates of bound expressions."""
+    with recorded_calls() as calls:
+        texts = [spark_sql(part, row_time="NULL") for part in parts]
+    # One that another took into its own is not called by itself.
+    names = frozenset[str]().union(*map(called_in, texts))
+    return [calls[name] for name in sorted(names)]
+
+
+def register_datafusion(spark: SparkSession, parts: Iterable[exp.Expr]) -> None:
+    """Have Spark know what DataFusion evaluates of bound expressions, before their
+    Spark SQL is named to it."""
+    for call in datafusion_calls(parts):
+        _register_datafusion(spark, call)
+
+
+def _register_datafusion(spark: SparkSession, call: DataFusionCall) -> None:
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    from arroyo_nb.spark.datafusion_batches import DataFusionBatches
+
+    if not spark.catalog.functionExists(call.name):
+        made = arrow_udf(  # type: ignore[call-overload]
+            _called(DataFusionBatches(call)), spark_type(call.result)
+        )
+        spark.udf.register(call.name, made)
 
 
 def _ancestors(part: exp.Expr) -> Iterator[exp.Expr]:
@@ -94,7 +133,7 @@ def _register(spark: SparkSession, name: str, udf: Udf) -> None:
         ) from None
 
 
-def _called(function: BatchFunction) -> Callable[..., pa.Array]:
+def _called(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
     """What Spark calls: it goes by the annotations."""
 
     def call(*arrays: pa.Array) -> pa.Array:

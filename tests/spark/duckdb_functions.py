@@ -224,7 +224,11 @@ TEXTS = (
     Pair("translate", "translate(s, 'abß', 'xy')"),
     Pair("regexp_like", "regexp_like(s, '[ab]+1|é')", "regexp_matches(s, '[ab]+1|é')"),
     Pair("regexp_like", "s ~* 'AB|À'", "regexp_matches(s, '(?i)AB|À')"),
-    Pair("regexp_count", "regexp_count(s, 'a.')", "len(regexp_extract_all(s, 'a.'))"),
+    Pair(
+        "regexp_count",
+        "regexp_count(s, 'a.')",
+        "coalesce(len(regexp_extract_all(s, 'a.')), 0)",
+    ),
     Pair(
         "regexp_match",
         f"regexp_match(s, {_FOUND})",

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from duckdb_functions import COLUMNS, LISTS, NUMBERS, TEXTS, TIMES, Pair, inputs
 from seeds import of_the_day
+from sqlglot import exp
 
 from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog
@@ -25,12 +26,13 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import Schema, arrow_schema
 from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.user_functions import register_datafusion
 
 FAMILIES = {"numbers": NUMBERS, "texts": TEXTS, "times": TIMES, "lists": LISTS}
 
 
-def planned(pairs: Sequence[Pair]) -> tuple[list[str], Schema]:
-    """The Spark SQL that our planner makes of the calls, and the table's schema."""
+def planned(pairs: Sequence[Pair]) -> tuple[list[exp.Expr], Schema]:
+    """The bound expressions of the calls, and the table's schema."""
     listed = ", ".join(f"{name} {type_}" for name, type_ in COLUMNS.items())
     calls = ", ".join(
         f"CASE WHEN {pair.where} THEN {pair.here} END AS c{n}"
@@ -43,8 +45,7 @@ def planned(pairs: Sequence[Pair]) -> tuple[list[str], Schema]:
     plan = plan_script(script, Catalog())
     (project,) = [n for n in walk(plan.sinks[0]) if isinstance(n, Project)]
     table = plan.catalog.tables["data"]
-    texts = [spark_sql(c.expression, row_time="NULL") for c in project.items]
-    return texts, table.physical
+    return [c.expression for c in project.items], table.physical
 
 
 def plain(value: object) -> object:
@@ -77,7 +78,7 @@ def same(one: object, other: object) -> bool:
 @pytest.mark.parametrize("seed", of_the_day([18, *range(10)], "queries"))
 def test_functions_give_what_duckdb_gives(engine, family, seed):
     pairs = FAMILIES[family]
-    texts, schema = planned(pairs)
+    expressions, schema = planned(pairs)
     rows = pa.table(inputs(seed), schema=arrow_schema(schema))
     zoned = pa.schema(
         pa.field(f.name, pa.timestamp("us", "UTC"))
@@ -88,6 +89,8 @@ def test_functions_give_what_duckdb_gives(engine, family, seed):
 
     def run() -> pa.Table:
         frame = engine.session.createDataFrame(rows.cast(zoned))
+        register_datafusion(engine.session, expressions)
+        texts = [spark_sql(e, row_time="NULL") for e in expressions]
         named = [f"{text} AS c{n}" for n, text in enumerate(texts)]
         return frame.selectExpr(*named).toArrow()
 

@@ -15,6 +15,7 @@ from bound import call, cast, lit, ts
 from arroyo_nb.functions import scalar
 from arroyo_nb.schema import BIGINT, DATE, DOUBLE, INT, JSON, TEXT, ListOf
 from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.user_functions import register_datafusion
 
 T = datetime(2023, 5, 7, 13, 14, 15, 123456, tzinfo=UTC)
 MOMENT = "2023-05-07T13:14:15.123456"
@@ -367,6 +368,7 @@ CASES = [
 
 
 def evaluate(engine, expressions):
+    engine.worker.call(lambda: register_datafusion(engine.session, expressions))
     texts = [spark_sql(e, row_time="now()") for e in expressions]
     named = [f"{text} AS `{i}`" for i, text in enumerate(texts)]
 

@@ -20,6 +20,7 @@ MOST_MS = 200
 a busy one may take, and less than importing one of the heavy ones takes there."""
 HEAVY = (
     *("pyspark", "pandas", "altair", "anywidget", "sqlglot", "pyarrow", "numpy"),
+    "datafusion",
     *("arroyo_nb.functions", "arroyo_nb.changelog"),
 )
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
-from arroyo_nb.functions import aggregates, json, over
+from arroyo_nb.functions import aggregates, json, over, regex
 from arroyo_nb.functions.user_defined import user_functions
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
@@ -110,6 +110,25 @@ def called_once(part: exp.Expr) -> bool:
     value, or ask a server again."""
     user = part.meta.get(USER_FUNCTION) if isinstance(part, exp.Anonymous) else None
     return bool(volatile(part)) or (user is not None and user.udf.is_async)
+
+
+def has_worker_call(expression: exp.Expr) -> bool:
+    """Whether Python workers evaluate a part of a bound expression for all rows, also
+    where Spark would not: a UDF, or what DataFusion evaluates."""
+    return any(calls_udf(part) or in_datafusion(part) for part in parts_of(expression))
+
+
+def in_datafusion(part: exp.Expr) -> bool:
+    """Whether DataFusion evaluates a bound operator, cast or call."""
+    if isinstance(part, (exp.RegexpLike, exp.RegexpILike)):
+        pattern = part.right.name if part.right.is_string else None
+        return not regex.in_spark(pattern, any_case=isinstance(part, exp.RegexpILike))
+    if not isinstance(part, exp.Anonymous):
+        return False
+    function = called(part)
+    return function is not None and function.evaluates_in_datafusion(
+        [_argument(argument) for argument in part.expressions]
+    )
 
 
 def calls_udf(part: exp.Expr) -> bool:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.functions.aggregates import AggregateFunction, aggregate
 from arroyo_nb.plan.expressions import window_calls
-from arroyo_nb.plan.expressions.functions import has_udf, is_computed_once
+from arroyo_nb.plan.expressions.functions import has_worker_call, is_computed_once
 from arroyo_nb.plan.expressions.predicates import case
 from arroyo_nb.plan.expressions.typing import (
     cast,
@@ -155,8 +155,8 @@ def measure(name: str, node: exp.Expr) -> Measure:
 
 
 def _only_where(where: exp.Expr | None, part: exp.Expr) -> exp.Expr:
-    """What is aggregated, with its UDFs called for the rows that count alone."""
-    if where is None or not has_udf(part):
+    """What is aggregated, with what workers evaluate done for the rows that count."""
+    if where is None or not has_worker_call(part):
         return part
     if is_computed_once(where):
         return part

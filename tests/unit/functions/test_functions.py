@@ -183,7 +183,6 @@ def test_the_common_type_does_not_depend_on_the_order(types, common):
         lambda: call("to_char", "2020-01-01", "%Q"),
         lambda: call("to_char", "2020-01-01", call("lower", "%Y")),
         lambda: call("regexp_like", "a", "a", "?"),
-        lambda: call("regexp_match", "a", call("lower", "a")),
     ],
 )
 def test_what_must_be_a_known_literal(made):

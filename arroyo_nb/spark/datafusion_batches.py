@@ -1,0 +1,237 @@
+"""DataFusion over the Arrow batches of a Spark worker.
+
+A worker has one session of DataFusion. It is made in the worker, at the first batch:
+its threads would not be there in a process that was forked from one that has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import DataProblem
+from arroyo_nb.functions.datafusion import DataFusionCall
+from arroyo_nb.lazy_imports import np, pa, pc, pt
+from arroyo_nb.schema import (
+    BIGINT_UNSIGNED,
+    INTERVAL,
+    TIME,
+    ListOf,
+    Primitive,
+    StructOf,
+    Timestamp,
+    Type,
+    arrow_type,
+)
+
+if TYPE_CHECKING:
+    from datafusion import SessionContext
+
+_TABLE = "batch"
+_UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
+_TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
+
+
+@cache
+def _session() -> SessionContext:
+    """The session of this process, which has one thread: Spark's tasks are parallel."""
+    from datafusion import SessionConfig, SessionContext
+
+    # A batch of Spark stays one batch.
+    config = SessionConfig().with_target_partitions(1).with_batch_size(1 << 30)
+    config = config.set("datafusion.sql_parser.map_varchar_to_utf8view", "false")
+    return SessionContext(config)
+
+
+@dataclass(frozen=True)
+class DataFusionBatches:
+    """A call of DataFusion as Spark makes it, with the arrays of a batch.
+
+    Parameters
+    ----------
+    call
+        The expression and its types.
+    """
+
+    call: DataFusionCall
+
+    def __call__(self, *arrays: pa.Array) -> pa.Array:
+        rows = len(arrays[0])
+        if not rows:
+            return pa.nulls(0, _spark_type(self.call.result))
+        types = self.call.arguments
+        with _problems(self.call.result):
+            # Without arguments there is one column for the number of rows.
+            given = [*map(for_datafusion, arrays, types)] if types else [*arrays]
+            names = [f"a{place}" for place in range(len(given))]
+            batch = pa.record_batch(given, names=names)
+            session = _session()
+            session.deregister_table(_TABLE)
+            session.register_record_batches(_TABLE, [[batch]])
+            query = f'SELECT {self.call.expression} AS "value" FROM {_TABLE}'
+            found = [part.column(0) for part in session.sql(query).collect()]
+            session.deregister_table(_TABLE)
+            value = found[0] if len(found) == 1 else pa.concat_arrays(found)
+            return from_datafusion(value, self.call.result)
+
+
+def datafusion_type(type_: Type) -> pa.DataType:
+    """The Arrow type that DataFusion has for values of a type of Arroyo's."""
+    match type_:
+        case Timestamp(digits):
+            return pa.timestamp(_UNITS[digits])
+        case Primitive("TIME"):
+            return pa.time64("ns")
+        case Primitive("INTERVAL"):
+            return pa.month_day_nano_interval()
+        case ListOf(element):
+            return pa.list_(datafusion_type(element))
+        case StructOf(fields):
+            return pa.struct(
+                [pa.field(f.name, datafusion_type(f.type), f.nullable) for f in fields]
+            )
+    return arrow_type(type_)
+
+
+def for_datafusion(array: pa.Array, type_: Type) -> pa.Array:
+    """An array of Spark's as DataFusion has values of that type."""
+    if type_ == INTERVAL:
+        return _as_interval(array.cast(pa.duration("us")))
+    if type_ == TIME:
+        # Spark keeps the microseconds of a time of day.
+        return array.cast(pa.int64()).cast(pa.time64("us")).cast(pa.time64("ns"))
+    if isinstance(type_, Timestamp):
+        array = array.cast(pa.timestamp("us"))
+        return array.cast(datafusion_type(type_), safe=type_.digits == 9)
+    wanted = datafusion_type(type_)
+    return array if array.type == wanted else array.cast(wanted)
+
+
+def from_datafusion(array: pa.Array, type_: Type) -> pa.Array:
+    """An array of DataFusion's as Spark has values of that type."""
+    if pt.is_interval(array.type):
+        array = _as_duration(array)
+    if pt.is_timestamp(array.type) and array.type.unit == "ns":
+        array = _whole_microseconds(array)
+    if type_ == TIME:
+        array = array.cast(pa.time64("us"), safe=False).cast(pa.int64())
+    return array.cast(_spark_type(type_))
+
+
+def _spark_type(type_: Type) -> pa.DataType:
+    """What Spark takes for a value of a type: times have a zone, and what is unsigned
+    is wider."""
+    match type_:
+        case Timestamp():
+            return pa.timestamp("us", "UTC")
+        case Primitive("TINYINT UNSIGNED"):
+            return pa.int16()
+        case Primitive("SMALLINT UNSIGNED"):
+            return pa.int32()
+        case Primitive("INT UNSIGNED" | "TIME"):
+            return pa.int64()
+        case ListOf(element):
+            return pa.list_(_spark_type(element))
+        case StructOf(fields):
+            return pa.struct(
+                [pa.field(f.name, _spark_type(f.type), f.nullable) for f in fields]
+            )
+    return pa.decimal128(20, 0) if type_ == BIGINT_UNSIGNED else arrow_type(type_)
+
+
+def _whole_microseconds(array: pa.Array) -> pa.Array:
+    """Nanoseconds, cut off towards the past as all fractions of a time are."""
+    counted = array.cast(pa.int64())
+    nulls = pc.is_null(counted).to_numpy(zero_copy_only=False)
+    micros = pc.fill_null(counted, 0).to_numpy() // 1000
+    return pa.array(micros, mask=nulls).cast(pa.timestamp("us"))
+
+
+_INTERVAL = [("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")]
+
+
+def _as_interval(array: pa.Array) -> pa.Array:
+    counted = array.cast(pa.int64())
+    micros = pc.fill_null(counted, 0).to_numpy()
+    parts = np.zeros(len(array), _INTERVAL)
+    # Towards zero, so that days and the rest have one sign.
+    parts["days"] = np.trunc(micros / _DAY_US).astype("<i4")
+    parts["nanoseconds"] = (micros - parts["days"].astype("<i8") * _DAY_US) * 1000
+    valid = pc.is_valid(counted)
+    return pa.Array.from_buffers(
+        pa.month_day_nano_interval(),
+        len(array),
+        [valid.buffers()[1], pa.py_buffer(parts)],
+        offset=0,
+    )
+
+
+_DAY_US = 86_400_000_000
+
+
+def _as_duration(array: pa.Array) -> pa.Array:
+    """An interval as an exact length of time.
+
+    Raises
+    ------
+    DataProblem
+        For one of months, which are no length.
+    """
+    buffer = array.buffers()[1]
+    parts = np.frombuffer(buffer, _INTERVAL)[array.offset : array.offset + len(array)]
+    null = pc.is_null(array).to_numpy(zero_copy_only=False)
+    if np.any((parts["months"] != 0) & ~null):
+        raise DataProblem(
+            "an interval of months or years is not supported: it is no exact length",
+            hint="write it in days",
+        )
+    micros = parts["days"].astype("<i8") * _DAY_US + parts["nanoseconds"] // 1000
+    return pa.array(micros, mask=null).cast(pa.duration("us"))
+
+
+@contextmanager
+def _problems(result: Type) -> Iterator[None]:
+    """What DataFusion fails with, as a problem of the run in its words."""
+    try:
+        yield
+    except DataProblem:
+        raise
+    except BaseException as error:
+        # Rust's panics are no Exception.
+        if not isinstance(error, Exception) and _PANIC not in type(error).__name__:
+            raise
+        raise _problem(str(error), result) from None
+
+
+_PANIC = "PanicException"
+_UNREADABLE = re.compile(
+    r"(?:Cannot cast (?:string|value)|Cannot parse|Error parsing timestamp from|"
+    r"Invalid input syntax for type interval:) (?P<value>'.*?'|\".*?\")",
+    re.DOTALL,
+)
+_CAUSES = re.compile(
+    r"^DataFusion error: (?:\w+\()*\"?(?P<said>.*?)\"?\)?(?:, None)?\)*$"
+)
+
+
+def _problem(text: str, result: Type) -> DataProblem:
+    # A Rust text is quoted as in its source.
+    text = text.replace('\\"', '"').replace("\\'", "'")
+    if (found := _UNREADABLE.search(text)) is not None:
+        value = "'" + found["value"][1:-1] + "'"
+        return DataProblem(f"the value {value} is not a valid {result}", hint=_TRY_CAST)
+    if (refused := _REGEX.search(text)) is not None:
+        return DataProblem(
+            f"a text is not a regular expression: {refused[1]}",
+            hint="patterns are those of Rust's regex crate, as in Arroyo",
+        )
+    found = _CAUSES.match(text)
+    said = found["said"] if found is not None else text
+    return DataProblem(f"DataFusion cannot evaluate an expression: {said}")
+
+
+_REGEX = re.compile(r"(?s:regex parse error:.*?)error: ([^\n\\]*)")
