@@ -78,7 +78,8 @@ def show_expressions(engine: Engine, cases: list[Case]) -> None:
     for case, one, other in zip(cases, here, there, strict=True):
         print(case)
         with contextlib.suppress(Exception):
-            print(f"  Spark SQL:  {ours.plan(case)[0]}")
+            text = spark_sql(ours.plan(case), row_time="NULL")
+            print(f"  Spark SQL:  {text}")
         print(f"  ours:       {one}\n  DataFusion: {other}")
         print(f"  -> {compare(one, other).value}")
 

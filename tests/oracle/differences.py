@@ -46,13 +46,6 @@ def _is_map(case: Case, ours: Outcome, theirs: Outcome) -> bool:
     return "MAP<" in theirs.type and ours.type == entries and ours.value == theirs.value
 
 
-def _is_java(case: Case, ours: Outcome, theirs: Outcome) -> bool:
-    said = theirs.refusal + theirs.failure
-    return not (ours.refusal or ours.failure) and (
-        "look-around" in said or "backreferences" in said
-    )
-
-
 def _is_panic(case: Case, ours: Outcome, theirs: Outcome) -> bool:
     return theirs.failure.startswith("panic")
 
@@ -65,11 +58,6 @@ DIFFERENCES = (
     ),
     DeliberateDifference(
         "maps", "a map is a list of its entries, as Arrow holds one", _is_map
-    ),
-    DeliberateDifference(
-        "patterns of Java",
-        "look-around and back references work, which Rust's patterns lack",
-        _is_java,
     ),
     DeliberateDifference(
         "panics", "DataFusion panics: there is nothing to imitate", _is_panic

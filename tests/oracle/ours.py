@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from sqlglot import exp
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
@@ -19,6 +20,7 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import ListOf, Primitive, StructOf, Timestamp, Type
 from arroyo_nb.schema import arrow_type as held_here
 from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.user_functions import register_datafusion
 from oracle.cases import Case, Column, Outcome
 from oracle.results import plain, plain_here
 
@@ -40,16 +42,15 @@ _WIDER = {
 
 @dataclass(frozen=True)
 class _Planned:
-    """An expression as Spark SQL. Its columns have names that no other case has."""
+    """An expression that is bound to the columns of its case."""
 
     number: int
-    sql: str
-    type: Type
+    expression: exp.Expr
     columns: tuple[Column, ...]
 
 
-def plan(case: Case, prefix: str = "", *, strict: bool = False) -> tuple[str, Type]:
-    """The Spark SQL of an expression and its type.
+def plan(case: Case, *, strict: bool = False) -> exp.Expr:
+    """The expression, bound.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def plan(case: Case, prefix: str = "", *, strict: bool = False) -> tuple[str, Ty
     planned = plan_script(script, Catalog(), strict=strict)
     (project,) = (n for n in walk(planned.sinks[0]) if isinstance(n, Project))
     (item,) = project.items
-    return spark_sql(item.expression, row_time="NULL"), type_of(item.expression)
+    return item.expression
 
 
 def evaluate(
@@ -84,13 +85,13 @@ def evaluate(
     planned: list[_Planned] = []
     for number, case in enumerate(cases):
         try:
-            sql, type_ = plan(case)
+            expression = plan(case)
         except ArroyoError as error:
             outcomes[number] = Outcome(refusal=error.message)
         except Exception as error:  # it is no message for a user: a defect of ours
             outcomes[number] = Outcome(refusal=f"{type(error).__name__}: {error}")
         else:
-            planned.append(_Planned(number, sql, type_, case.columns))
+            planned.append(_Planned(number, expression, case.columns))
     single = set(alone)
     groups = [[p] for p in planned if p.number in single]
     rest = [p for p in planned if p.number not in single]
@@ -136,17 +137,19 @@ def _values(
     table = pa.table(
         {"_": [0], **rows}, schema=pa.schema([pa.field("_", pa.int64()), *fields])
     )
+    register_datafusion(session, [p.expression for p in group])
     texts = []
     for p in group:
-        sql = p.sql
+        sql = spark_sql(p.expression, row_time="NULL")
         for column in p.columns:
             sql = sql.replace(f"`{column.name}`", f"`r{p.number}`.`{column.name}`")
         texts.append(f"{sql} AS v{p.number}")
     found = session.createDataFrame(table).selectExpr(*texts).toArrow()
     outcomes = []
     for p in group:
-        value = plain_here(plain(found[f"v{p.number}"].chunk(0)[0]), p.type)
-        outcomes.append((p.number, Outcome(type=str(p.type), value=value)))
+        type_ = type_of(p.expression)
+        value = plain_here(plain(found[f"v{p.number}"].chunk(0)[0]), type_)
+        outcomes.append((p.number, Outcome(type=str(type_), value=value)))
     return outcomes
 
 
