@@ -36,6 +36,7 @@ from oracle.report import not_yet, one_line, report, table, write_not_yet
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.spark.expressions import spark_sql
 
 _COLUMN = re.compile(r"(\w+)\s+([^=]+?)\s*=\s*(.*)", re.DOTALL)
 _NAMES = {

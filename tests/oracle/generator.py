@@ -45,7 +45,7 @@ NOT_THERE = (json, unions, clock)
 """Families that DataFusion's package lacks, or whose values are those of a clock."""
 
 
-def tested_functions() -> list[ScalarFunction]:
+def compared_functions() -> list[ScalarFunction]:
     """Those that are compared."""
     return [
         row
@@ -125,7 +125,7 @@ class Generator:
     def __init__(self, seed: str) -> None:
         self._random = Random(f"oracle {seed}")
         self._columns = 0
-        self._functions = tested_functions()
+        self._functions = compared_functions()
         self._named = {row.name: row for row in self._functions}
         self._giving: dict[Type, list[tuple[ScalarFunction, Signature]]] = {}
         for row in self._functions:
