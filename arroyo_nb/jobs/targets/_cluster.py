@@ -38,7 +38,15 @@ finally:
         Path(LINK).parent.rmdir()
 '''
 
-_ON_EXECUTORS = ("numpy", "pandas", "protobuf", "pyarrow", "PyYAML", "sqlglot")
+_ON_EXECUTORS = (
+    "datafusion",
+    "numpy",
+    "pandas",
+    "protobuf",
+    "pyarrow",
+    "PyYAML",
+    "sqlglot",
+)
 """What arroyo_nb needs where Spark is there already: neither Java nor a notebook."""
 
 _OWN = "arroyo-nb"

@@ -148,7 +148,15 @@ def test_topics_bring_the_connector_of_a_pinned_version(submit):
 def test_executors_need_neither_spark_nor_a_notebook():
     lines = delivered(SPEC, "spark-submit").files["spark-submit/requirements.txt"]
     names = [line.partition("==")[0] for line in lines.splitlines()]
-    assert names == ["numpy", "pandas", "protobuf", "pyarrow", "PyYAML", "sqlglot"]
+    assert names == [
+        "datafusion",
+        "numpy",
+        "pandas",
+        "protobuf",
+        "pyarrow",
+        "PyYAML",
+        "sqlglot",
+    ]
 
 
 def test_scripts_are_ones_of_the_shell():
