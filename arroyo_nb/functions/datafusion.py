@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias
 
@@ -84,12 +84,9 @@ class DataFusionText(str):
     evaluated: _Evaluated
 
 
-@dataclass
-class _Recorded:
-    by_name: dict[str, DataFusionCall] = field(default_factory=dict)
-
-
-_recorded: ContextVar[_Recorded | None] = ContextVar("datafusion_calls", default=None)
+_recorded: ContextVar[dict[str, DataFusionCall] | None] = ContextVar(
+    "datafusion_calls", default=None
+)
 
 
 def text_literal(value: str) -> str:
@@ -154,7 +151,7 @@ def datafusion_call(
     shown = "".join(p if isinstance(p, str) else f'"a{p}"' for p in pieces)
     call = DataFusionCall(shown, tuple(a.type for a in arguments), result)
     if (recorded := _recorded.get()) is not None:
-        recorded.by_name[call.name] = call
+        recorded[call.name] = call
     # Spark calls no function of Arrow batches without a column: it has its length.
     given = ", ".join(a.sql for a in arguments) or "TRUE"
     made = DataFusionText(f"{quoted(call.name)}({given})")
@@ -165,10 +162,10 @@ def datafusion_call(
 @contextmanager
 def recorded_calls() -> Iterator[Mapping[str, DataFusionCall]]:
     """What is written in the block, by the names of the functions."""
-    recorded = _Recorded()
+    recorded: dict[str, DataFusionCall] = {}
     token = _recorded.set(recorded)
     try:
-        yield recorded.by_name
+        yield recorded
     finally:
         _recorded.reset(token)
 

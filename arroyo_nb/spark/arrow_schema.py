@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from arroyo_nb.schema import Schema, spark_schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from arroyo_nb.lazy_imports import pa
+from arroyo_nb.schema import (
+    BIGINT_UNSIGNED,
+    ListOf,
+    Primitive,
+    Schema,
+    StructOf,
+    Timestamp,
+    Type,
+    arrow_type,
+    spark_schema,
+)
 
 
 def spark_arrow_schema(schema: Schema) -> pa.Schema:
@@ -17,3 +25,24 @@ def spark_arrow_schema(schema: Schema) -> pa.Schema:
 
     columns: Any = StructType.fromDDL(spark_schema(schema))
     return to_arrow_schema(columns, timezone="UTC")
+
+
+def spark_arrow_type(type_: Type) -> pa.DataType:
+    """What Spark takes for a value of a type: times have a zone, and what is unsigned
+    is wider."""
+    match type_:
+        case Timestamp():
+            return pa.timestamp("us", "UTC")
+        case Primitive("TINYINT UNSIGNED"):
+            return pa.int16()
+        case Primitive("SMALLINT UNSIGNED"):
+            return pa.int32()
+        case Primitive("INT UNSIGNED" | "TIME"):
+            return pa.int64()
+        case ListOf(element):
+            return pa.list_(spark_arrow_type(element))
+        case StructOf(fields):
+            return pa.struct(
+                [pa.field(f.name, spark_arrow_type(f.type), f.nullable) for f in fields]
+            )
+    return pa.decimal128(20, 0) if type_ == BIGINT_UNSIGNED else arrow_type(type_)

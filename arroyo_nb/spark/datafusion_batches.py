@@ -17,7 +17,6 @@ from arroyo_nb.errors import DataProblem
 from arroyo_nb.functions.datafusion import DataFusionCall
 from arroyo_nb.lazy_imports import np, pa, pc, pt
 from arroyo_nb.schema import (
-    BIGINT_UNSIGNED,
     INTERVAL,
     TIME,
     ListOf,
@@ -27,6 +26,7 @@ from arroyo_nb.schema import (
     Type,
     arrow_type,
 )
+from arroyo_nb.spark.arrow_schema import spark_arrow_type
 
 if TYPE_CHECKING:
     from datafusion import SessionContext
@@ -62,7 +62,7 @@ class DataFusionBatches:
     def __call__(self, *arrays: pa.Array) -> pa.Array:
         rows = len(arrays[0])
         if not rows:
-            return pa.nulls(0, _spark_type(self.call.result))
+            return pa.nulls(0, spark_arrow_type(self.call.result))
         types = self.call.arguments
         with _problems(self.call.result):
             # Without arguments there is one column for the number of rows.
@@ -70,11 +70,12 @@ class DataFusionBatches:
             names = [f"a{place}" for place in range(len(given))]
             batch = pa.record_batch(given, names=names)
             session = _session()
-            session.deregister_table(_TABLE)
             session.register_record_batches(_TABLE, [[batch]])
-            query = f'SELECT {self.call.expression} AS "value" FROM {_TABLE}'
-            found = [part.column(0) for part in session.sql(query).collect()]
-            session.deregister_table(_TABLE)
+            try:
+                query = f'SELECT {self.call.expression} AS "value" FROM {_TABLE}'
+                found = [part.column(0) for part in session.sql(query).collect()]
+            finally:
+                session.deregister_table(_TABLE)
             value = found[0] if len(found) == 1 else pa.concat_arrays(found)
             return from_datafusion(value, self.call.result)
 
@@ -119,28 +120,7 @@ def from_datafusion(array: pa.Array, type_: Type) -> pa.Array:
         array = _whole_microseconds(array)
     if type_ == TIME:
         array = array.cast(pa.time64("us"), safe=False).cast(pa.int64())
-    return array.cast(_spark_type(type_))
-
-
-def _spark_type(type_: Type) -> pa.DataType:
-    """What Spark takes for a value of a type: times have a zone, and what is unsigned
-    is wider."""
-    match type_:
-        case Timestamp():
-            return pa.timestamp("us", "UTC")
-        case Primitive("TINYINT UNSIGNED"):
-            return pa.int16()
-        case Primitive("SMALLINT UNSIGNED"):
-            return pa.int32()
-        case Primitive("INT UNSIGNED" | "TIME"):
-            return pa.int64()
-        case ListOf(element):
-            return pa.list_(_spark_type(element))
-        case StructOf(fields):
-            return pa.struct(
-                [pa.field(f.name, _spark_type(f.type), f.nullable) for f in fields]
-            )
-    return pa.decimal128(20, 0) if type_ == BIGINT_UNSIGNED else arrow_type(type_)
+    return array.cast(spark_arrow_type(type_))
 
 
 def _whole_microseconds(array: pa.Array) -> pa.Array:

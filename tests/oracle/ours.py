@@ -17,8 +17,7 @@ from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Project
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.schema import ListOf, Primitive, StructOf, Timestamp, Type
-from arroyo_nb.schema import arrow_type as held_here
+from arroyo_nb.spark.arrow_schema import spark_arrow_type
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.user_functions import register_datafusion
 from oracle.cases import Case, Column, Outcome
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
 
 PER_QUERY = 100
 
-_WIDER = {
-    "TINYINT UNSIGNED": pa.int16(),
-    "SMALLINT UNSIGNED": pa.int32(),
-    "INT UNSIGNED": pa.int64(),
-    "BIGINT UNSIGNED": pa.decimal128(20, 0),
-    "TIME": pa.int64(),
-}
-
 
 @dataclass(frozen=True)
 class _Planned:
@@ -49,7 +40,7 @@ class _Planned:
     columns: tuple[Column, ...]
 
 
-def plan(case: Case, *, strict: bool = False) -> exp.Expr:
+def plan(case: Case) -> exp.Expr:
     """The expression, bound.
 
     Raises
@@ -64,7 +55,7 @@ def plan(case: Case, *, strict: bool = False) -> exp.Expr:
         "path = '/x', format = 'json', type = 'source'); "
         f"SELECT {case.expression} AS value FROM data"
     )
-    planned = plan_script(script, Catalog(), strict=strict)
+    planned = plan_script(script, Catalog())
     (project,) = (n for n in walk(planned.sinks[0]) if isinstance(n, Project))
     (item,) = project.items
     return item.expression
@@ -124,7 +115,7 @@ def _values(
     fields = [
         pa.field(
             f"r{p.number}",
-            pa.struct([pa.field(c.name, spark_arrow(c.type)) for c in p.columns]),
+            pa.struct([pa.field(c.name, spark_arrow_type(c.type)) for c in p.columns]),
         )
         for p in group
         if p.columns
@@ -151,17 +142,3 @@ def _values(
         value = plain_here(plain(found[f"v{p.number}"].chunk(0)[0]), type_)
         outcomes.append((p.number, Outcome(type=str(type_), value=value)))
     return outcomes
-
-
-def spark_arrow(type_: Type) -> pa.DataType:
-    """The Arrow type of a column that Spark reads."""
-    match type_:
-        case Primitive(name) if name in _WIDER:
-            return _WIDER[name]
-        case Timestamp():
-            return pa.timestamp("us", "UTC")
-        case ListOf(element):
-            return pa.list_(spark_arrow(element))
-        case StructOf(fields):
-            return pa.struct([pa.field(f.name, spark_arrow(f.type)) for f in fields])
-    return held_here(type_)

@@ -95,11 +95,6 @@ def volatile(part: exp.Expr) -> str:
     return "" if function is None else function.volatile
 
 
-def has_udf(expression: exp.Expr) -> bool:
-    """Whether a bound expression calls a UDF anywhere."""
-    return any(map(calls_udf, parts_of(expression)))
-
-
 def is_computed_once(expression: exp.Expr) -> bool:
     """Whether a bound expression must not be computed twice for a row."""
     return any(map(called_once, parts_of(expression)))
