@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.codecs.timestamps import timestamp_text
+from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.schema import (
     BIGINT,
@@ -18,6 +19,8 @@ from arroyo_nb.schema import (
     DATE,
     FLOAT,
     INT,
+    INTERVAL,
+    TEXT,
     Decimal,
     Primitive,
     Timestamp,
@@ -39,8 +42,22 @@ _LARGEST = {
 }
 
 
-def cast(value: str, source: Type, target: Type, *, tries: bool = False) -> str:
+def cast(
+    value: str,
+    source: Type,
+    target: Type,
+    *,
+    literal: str | None = None,
+    tries: bool = False,
+) -> str:
     """The SQL text of a cast.
+
+    Parameters
+    ----------
+    literal
+        The value of a text literal.
+    tries
+        Whether it is TRY_CAST.
 
     >>> from arroyo_nb.schema import BIGINT, INT
     >>> cast("`a`", INT, BIGINT)
@@ -48,11 +65,29 @@ def cast(value: str, source: Type, target: Type, *, tries: bool = False) -> str:
     """
     if source == target:
         return value
+    if template := datafusion_cast(source, target, literal=literal, tries=tries):
+        constant = None if literal is None else text_literal(literal)
+        return datafusion_call(template, [Operand(value, source, constant)], target)
     special = _SPECIAL.get((_kind(source), _kind(target)))
     if special is not None:
         return special(value, source, target, tries)
     text = f"{'TRY_CAST' if tries else 'CAST'}({value} AS {spark_type(target)})"
     return _checked(text, target, tries)
+
+
+def datafusion_cast(
+    source: Type, target: Type, *, literal: str | None = None, tries: bool = False
+) -> str:
+    """How DataFusion is asked for a cast: its SQL with ``{0}`` for the value; empty:
+    Spark means it alike.
+
+    >>> from arroyo_nb.schema import INTERVAL, TEXT
+    >>> datafusion_cast(TEXT, INTERVAL)
+    'CAST({0} AS INTERVAL)'
+    """
+    if (source, target) not in _IN_DATAFUSION:
+        return ""
+    return f"{'TRY_CAST' if tries else 'CAST'}({{0}} AS {target})"
 
 
 def _kind(type_: Type) -> str:
@@ -180,6 +215,8 @@ def _whole(source: Type, word: str, value: str) -> str:
             return f"IF({value} BETWEEN {_HALF}D AND {_LAST}D, {large}, {small})"
     return f"{word}({value} AS {whole})"
 
+
+_IN_DATAFUSION = frozenset({(TEXT, INTERVAL)})
 
 _SPECIAL: dict[tuple[str, str], _Template] = {
     ("timestamp", "text"): _to_text,

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions import patterns
 from arroyo_nb.functions.common_patterns import CommonPattern, common_pattern
-from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
 from arroyo_nb.functions.signature import Argument, Nulls, ScalarFunction, Signature
 from arroyo_nb.schema import BIGINT, BOOLEAN, INT, TEXT, ListOf, quoted_text
 from arroyo_nb.source import Span
@@ -20,32 +19,12 @@ from arroyo_nb.source import Span
 _FLAGS = frozenset("imsxU")
 
 
-def matches(
-    text: str, pattern: str, literal: str | None, *, any_case: bool, only_where: str
-) -> str:
-    """The Spark SQL of ``text ~ pattern``, or of ``~*``.
-
-    Parameters
-    ----------
-    text, pattern
-        Spark SQL.
-    literal
-        The pattern, where it is a literal.
-    any_case
-        Whether it is ``~*``.
-    only_where
-        As in :func:`~arroyo_nb.functions.datafusion.datafusion_call`.
-    """
-    found = _common(literal, any_case=any_case)
-    if found is not None:
-        return f"({text} RLIKE {quoted_text(found.java)})"
-    constant = None if literal is None else text_literal(literal)
-    return datafusion_call(
-        f"({{0}} {'~*' if any_case else '~'} {{1}})",
-        [Operand(text, TEXT), Operand(pattern, TEXT, constant)],
-        BOOLEAN,
-        only_where=only_where,
-    )
+def matches(text: str, pattern: str, *, any_case: bool) -> str:
+    """The Spark SQL of ``text ~ pattern``, or of ``~*``, for a literal pattern that
+    Spark matches (:func:`in_spark`)."""
+    found = common_pattern(pattern, any_case=any_case)
+    assert found is not None, "DataFusion matches it"
+    return f"({text} RLIKE {quoted_text(found.java)})"
 
 
 def _common(literal: str | None, *, any_case: bool = False) -> CommonPattern | None:

@@ -397,7 +397,7 @@ class ScalarFunction:
             result = self.check(
                 [a.type for a in arguments], [a.literal for a in arguments]
             )
-            operands = [_operand(a) for a in ready]
+            operands = [operand(a) for a in ready]
             return datafusion_call(template, operands, result, only_where=only_where)
         return once(partial(self._written, ready), [a.sql for a in ready])
 
@@ -429,7 +429,7 @@ class ScalarFunction:
             if argument.literal is not None:
                 check_text(argument.literal, target, argument.span)
         return [
-            replace(a, sql=cast(a.sql, a.type, target), type=target)
+            replace(a, sql=cast(a.sql, a.type, target, literal=a.literal), type=target)
             for a, target in zip(arguments, targets, strict=True)
         ]
 
@@ -461,7 +461,8 @@ class ScalarFunction:
         )
 
 
-def _operand(argument: Argument) -> Operand:
+def operand(argument: Argument) -> Operand:
+    """An argument as an operand of a call of DataFusion."""
     constant = None
     if argument.literal is not None and argument.type == TEXT:
         constant = text_literal(argument.literal)

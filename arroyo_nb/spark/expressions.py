@@ -28,10 +28,12 @@ from arroyo_nb.engine.wrapping_arithmetic import (
 from arroyo_nb.functions import Argument, regex
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.datafusion import datafusion_call
 from arroyo_nb.functions.let_binding import once
-from arroyo_nb.functions.signature import ScalarFunction
+from arroyo_nb.functions.signature import ScalarFunction, operand
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
+from arroyo_nb.plan.expressions.datafusion_operators import operator_in_datafusion
 from arroyo_nb.plan.expressions.functions import (
     called,
     calls_udf,
@@ -74,6 +76,11 @@ class Write:
     def __call__(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Anonymous) and node.name == "row_time":
             return self.row_time
+        if (operator := operator_in_datafusion(node)) is not None:
+            operands = [operand(_argument(part, self)) for part in operator.operands]
+            return datafusion_call(
+                operator.template, operands, type_of(node), only_where=self.only_where
+            )
         writer = _WRITERS.get(type(node))
         if writer is None:
             raise TypeError(f"no Spark text for {type(node).__name__}: {node!r}")
@@ -323,14 +330,8 @@ def _like(operator: str, node: exp.Binary, write: Write) -> str:
 
 
 def _regexp(node: exp.Binary, write: Write) -> str:
-    right = node.right
-    return regex.matches(
-        write(node.left),
-        write(right),
-        right.name if right.is_string else None,
-        any_case=isinstance(node, exp.RegexpILike),
-        only_where=write.only_where,
-    )
+    any_case = isinstance(node, exp.RegexpILike)
+    return regex.matches(write(node.left), node.right.name, any_case=any_case)
 
 
 def _element(node: exp.Bracket, write: Write) -> str:

@@ -10,10 +10,11 @@ from sqlglot import exp
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
-from arroyo_nb.functions import aggregates, json, over, regex
+from arroyo_nb.functions import aggregates, json, over
 from arroyo_nb.functions.user_defined import user_functions
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
+from arroyo_nb.plan.expressions.datafusion_operators import operator_in_datafusion
 from arroyo_nb.plan.expressions.scope import CLOCK
 from arroyo_nb.plan.expressions.typing import (
     cast,
@@ -115,11 +116,8 @@ def has_worker_call(expression: exp.Expr) -> bool:
 
 def in_datafusion(part: exp.Expr) -> bool:
     """Whether DataFusion evaluates a bound operator, cast or call."""
-    if isinstance(part, (exp.RegexpLike, exp.RegexpILike)):
-        pattern = part.right.name if part.right.is_string else None
-        return not regex.in_spark(pattern, any_case=isinstance(part, exp.RegexpILike))
     if not isinstance(part, exp.Anonymous):
-        return False
+        return operator_in_datafusion(part) is not None
     function = called(part)
     return function is not None and function.evaluates_in_datafusion(
         [_argument(argument) for argument in part.expressions]

@@ -1,0 +1,72 @@
+"""The operators and casts that DataFusion evaluates, because Spark means another value.
+
+A row of :data:`_RULES` tells for the operands of a bound operator how it is written in
+DataFusion's SQL. What has no row, or an empty text for these operands, is evaluated by
+Spark. Functions say the same in a field of their own
+(:attr:`arroyo_nb.functions.signature.ScalarFunction.datafusion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from arroyo_nb.functions import casts, regex
+from arroyo_nb.plan.expressions.typing import type_of
+
+
+@dataclass(frozen=True)
+class DataFusionOperator:
+    """How an operator is written.
+
+    Parameters
+    ----------
+    template
+        SQL of DataFusion with ``{0}``, ``{1}`` for the operands.
+    operands
+        Bound expressions, in order.
+    """
+
+    template: str
+    operands: tuple[exp.Expr, ...]
+
+
+def operator_in_datafusion(node: exp.Expr) -> DataFusionOperator | None:
+    """How DataFusion evaluates a bound operator or cast; None: Spark evaluates it."""
+    rule = _RULES.get(type(node))
+    template = "" if rule is None else rule(node)
+    return DataFusionOperator(template, _operands(node)) if template else None
+
+
+def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
+    if isinstance(node, exp.Binary):
+        return (node.left, node.right)
+    return (node.this, *node.expressions)
+
+
+def _regular_expression(node: exp.Binary) -> str:
+    any_case = isinstance(node, exp.RegexpILike)
+    pattern = node.right.name if node.right.is_string else None
+    if regex.in_spark(pattern, any_case=any_case):
+        return ""
+    return "({0} ~* {1})" if any_case else "({0} ~ {1})"
+
+
+def _cast(node: exp.Cast) -> str:
+    return casts.datafusion_cast(
+        type_of(node.this),
+        type_of(node),
+        literal=node.this.name if node.this.is_string else None,
+        tries=isinstance(node, exp.TryCast),
+    )
+
+
+_RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.RegexpLike: _regular_expression,
+    exp.RegexpILike: _regular_expression,
+}
