@@ -65,7 +65,7 @@ def cast(
     """
     if source == target:
         return value
-    if template := datafusion_cast(source, target, literal=literal, tries=tries):
+    if template := datafusion_cast(source, target, tries=tries):
         constant = None if literal is None else text_literal(literal)
         return datafusion_call(template, [Operand(value, source, constant)], target)
     special = _SPECIAL.get((_kind(source), _kind(target)))
@@ -75,9 +75,7 @@ def cast(
     return _checked(text, target, tries)
 
 
-def datafusion_cast(
-    source: Type, target: Type, *, literal: str | None = None, tries: bool = False
-) -> str:
+def datafusion_cast(source: Type, target: Type, *, tries: bool = False) -> str:
     """How DataFusion is asked for a cast: its SQL with ``{0}`` for the value; empty:
     Spark means it alike.
 

@@ -56,12 +56,8 @@ def _regular_expression(node: exp.Binary) -> str:
 
 
 def _cast(node: exp.Cast) -> str:
-    return casts.datafusion_cast(
-        type_of(node.this),
-        type_of(node),
-        literal=node.this.name if node.this.is_string else None,
-        tries=isinstance(node, exp.TryCast),
-    )
+    tries = isinstance(node, exp.TryCast)
+    return casts.datafusion_cast(type_of(node.this), type_of(node), tries=tries)
 
 
 _RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
