@@ -77,7 +77,8 @@ def test_a_stop_takes_seconds_while_the_broker_is_away(
         assert own.bootstrap_servers in runs["checkpoint"].note
     topic.send(*({"n": n} for n in range(50, 60)))
     again = session.run(scripts["checkpoint"], name="checkpoint", state_dir=tmp_path)
-    eventually(lambda: sum(offsets(again)) == 60, 60)
+    eventually(lambda: again.state.ended or sum(offsets(again)) == 60, 60)
+    assert (again.state, again.error) == (RunState.RUNNING, None)
     again.stop()
     assert again.wait(60)
 
