@@ -117,7 +117,7 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@sh scripts/chromium.sh
-	@status=0; for name in startup plan first_row batches throughput updating udf events formats formats_protobuf \
+	@status=0; for name in startup plan first_row batches throughput updating udf expressions events formats formats_protobuf \
 		kafka real_time jobs editor screen; do \
 		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from arroyo_nb.session import Session
 
+WARM_UP, ROUNDS = 2, 7
+
 
 def read(spark: SparkSession, folder: Path, columns: str) -> DataFrame:
     """The chunks of a folder as a stream, one a micro-batch."""
@@ -50,3 +52,15 @@ def drained(stream: DataStreamWriter) -> float:
     took = time.perf_counter() - began
     shutil.rmtree(checkpoint, ignore_errors=True)
     return took
+
+
+def in_turn(first: Callable[[], DataFrame], other: Callable[[], DataFrame]) -> float:
+    """The best time of the other by that of the first: above 1 the first is faster."""
+    for _ in range(WARM_UP):
+        seconds(first), seconds(other)
+    ours, theirs = list[float](), list[float]()
+    for turn in range(ROUNDS):
+        pair = [(first, ours), (other, theirs)]
+        for make, times in pair if turn % 2 else reversed(pair):
+            times.append(seconds(make))
+    return min(theirs) / min(ours)

@@ -31,7 +31,7 @@ from arroyo_nb.tape.writer import write_chunk
 from arroyo_nb.udfs import registry
 from arroyo_nb.udfs.languages import PYTHON, RUST, read_definitions
 from benchmarks.report import Report, main
-from benchmarks.streams import read, seconds
+from benchmarks.streams import in_turn, read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from arroyo_nb.udfs.definition import Udf
 
 CHUNKS, CHUNK_ROWS = 10, 500_000
-WARM_UP, ROUNDS = 2, 7
 ALONE_ROWS, ALONE_ROUNDS = 1_000_000, 5
 COLUMNS = "k BIGINT, v DOUBLE, s STRING, _timestamp TIMESTAMP"
 CALLS_ASYNC, CALL_S, IN_FLIGHT, MOST_S = 1_000, 0.05, 100, 0.8
@@ -119,18 +118,6 @@ def make_chunks(folder: Path) -> None:
             }
         )
         write_chunk(folder, number, Chunk(table, {}), Totals())
-
-
-def in_turn(first: Callable[[], DataFrame], other: Callable[[], DataFrame]) -> float:
-    """The best time of the other by that of the first: above 1 the first is faster."""
-    for _ in range(WARM_UP):
-        seconds(first), seconds(other)
-    ours, theirs = list[float](), list[float]()
-    for turn in range(ROUNDS):
-        pair = [(first, ours), (other, theirs)]
-        for make, times in pair if turn % 2 else reversed(pair):
-            times.append(seconds(make))
-    return min(theirs) / min(ours)
 
 
 def compare(report: Report, session: Session, folder: Path, udfs: list[Udf]) -> None:
