@@ -35,15 +35,18 @@ class SqlDecoder:
         Each column of the record, over those; NULL where it cannot be read.
     problem
         Why the record cannot be read, as a text; NULL where it can.
+    is_record
+        Whether the payload is a record at all: others are left out.
     """
 
     steps: tuple[Mapping[str, str], ...]
     values: tuple[str, ...]
     problem: str
+    is_record: str = "TRUE"
 
     def over(self, records: DataFrame) -> DataFrame:
         """The records with the columns of all steps beside their own."""
         for step in self.steps:
             columns = (f"{text} AS {name}" for name, text in step.items())
             records = records.selectExpr("*", *columns)
-        return records
+        return records.where(self.is_record)

@@ -26,17 +26,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.connectors import CONNECTORS, LookupClient
-from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import FORMATS, Decoder, line_format
+from arroyo_nb.formats import FORMATS, payload_format
+from arroyo_nb.formats.json.foreign_files import conversion_hint
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.typing import type_of
-from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_type
+from arroyo_nb.schema import Schema, quoted, spark_type
 from arroyo_nb.spark.arrow_schema import spark_arrow_schema
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.lookup_cache import LookupCache
-from arroyo_nb.tape import UNREAD, BadRow
+from arroyo_nb.tape import UNREAD, BadRow, shown_text
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
@@ -245,40 +246,24 @@ class BatchLookup:
         RunProblem
             When a record is bad, and such are not dropped.
         """
-        # Between the parts of a document a line end is as good as a blank.
-        there = [
-            (number, document.replace(b"\n", b" "))
-            for number, document in enumerate(documents)
-            if document is not None
-        ]
+        there = [n for n, document in enumerate(documents) if document is not None]
+        payloads = pa.array([documents[n] for n in there], pa.binary())
+        decoder = payload_format(self.format).payload_decoder(
+            self.physical, self.options, None
+        )
+        decoded = decoder.decode(payloads)
         places: list[int | None] = [None] * len(keys)
+        for place, number in enumerate(decoded.numbers.to_pylist()):
+            places[there[number]] = place
         bad: list[str | None] = [None] * len(keys)
-        decoder = line_format(self.format).decoder(self.physical, self.options, None)
-        # Decoded together, which is vectorised. Only where one of them is bad is each
-        # looked at by itself.
-        rows = self._at_once(decoder, [document for _, document in there])
-        if rows is not None:
-            for place, (number, _) in enumerate(there):
-                places[number] = place
-            return rows, places, bad
-        tables = [arrow_schema(self.physical).empty_table()]
-        for number, document in there:
+        for number, reason in decoded.bad:
+            key, text = keys[there[number]], shown_text(payloads[number].as_py())
             # Told by its key: who reads the error looks for it in the store.
-            origin = f"{self.table}['{keys[number]}']"
-            decoded = decoder.decode(document, origin, 1)
-            if decoded.rows.num_rows:
-                places[number] = sum(table.num_rows for table in tables)
-                tables.append(decoded.rows)
-            bad[number] = next(map(BadRow.to_json, decoded.bad), None)
-        return pa.concat_tables(tables), places, bad
-
-    def _at_once(self, decoder: Decoder, documents: Sequence[bytes]) -> pa.Table | None:
-        """The rows of all documents; None where not each of them is one."""
-        try:
-            decoded = decoder.decode(b"\n".join(documents), self.table, 1)
-        except RunProblem:
-            return None
-        return decoded.rows if decoded.rows.num_rows == len(documents) else None
+            row = BadRow.in_file(f"{self.table}['{key}']", 1, text, reason)
+            if self.options.get("bad_data") != "drop":
+                raise refusal(row, conversion_hint(row))
+            bad[there[number]] = row.to_json()
+        return decoded.rows, places, bad
 
     def _is_found(self, found: pa.Table, at: pa.Array) -> pa.Array:
         """As in Arroyo, a record without a value is none to an inner join."""

@@ -42,6 +42,10 @@ COLUMNS = tuple(Field(f"c{n}", type_) for n, type_ in enumerate(TYPES))
 SCHEMA = Schema((*COLUMNS, Field("it's `", TEXT, nullable=False)))
 
 
+NO_RECORD = ("no record", None)
+"""What a payload of blanks is."""
+
+
 def read_in_sql(engine, payloads, schema=SCHEMA, event_time=None, options=None):
     """Each payload's record, or why there is none."""
     decoder = payload_format("json").sql_decoder(schema, options or {}, event_time)
@@ -61,7 +65,9 @@ def read_in_sql(engine, payloads, schema=SCHEMA, event_time=None, options=None):
     found = engine.worker.call(run)
     values = pa.table(found.columns[1:-1], names=list(schema.names))
     values = values.cast(pa.schema(map(naive, values.schema)))
-    return list(zip(values.to_pylist(), found["why"].to_pylist(), strict=True))
+    read = zip(values.to_pylist(), found["why"].to_pylist(), strict=True)
+    records = dict(zip(found["n"].to_pylist(), read, strict=True))
+    return [records.get(number, NO_RECORD) for number in range(len(payloads))]
 
 
 def naive(field):
@@ -72,9 +78,12 @@ def naive(field):
 def read_exactly(payload, schema=SCHEMA, event_time=None):
     reader = RecordReader(schema, event_time)
     try:
-        rows = reader.table([reader.read(payload)])
+        record = reader.read(payload)
     except BadRecord as problem:
         return None, str(problem)
+    if record is None:
+        return NO_RECORD
+    rows = reader.table([record])
     held = [
         pa.field(f.name, pa.decimal128(20, 0) if f.type == pa.uint64() else f.type)
         for f in arrow_schema(schema)

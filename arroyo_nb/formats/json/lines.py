@@ -93,8 +93,6 @@ class LineDecoder:
     ) -> tuple[pa.Table, list[BadRow]]:
         records, bad = [], []
         for line, text in enumerate(block.split(b"\n"), first_line):
-            if not text.strip(b" \t\r"):
-                continue
             try:
                 record = self._records.read(text)
             except BadRecord as problem:

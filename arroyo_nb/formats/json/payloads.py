@@ -2,7 +2,8 @@
 
 What :mod:`arroyo_nb.formats.json.lines` does for the lines of a file, with the same two
 readers. A payload is a line without its end: one that was written over several lines
-is one here, as between the parts of a document a line end is as good as a blank.
+is one here, as between the parts of a document a line end is as good as a tab. Inside a
+text neither may stand. A payload of blanks alone is no record, like a blank line.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class JsonPayloads:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        lines = pc.replace_substring(payloads, pattern=b"\n", replacement=b" ")
+        lines = pc.replace_substring(payloads, pattern=b"\n", replacement=b"\t")
         parts = list(self._parts(lines, 0))
         rows = pa.concat_tables([self._records.table([]), *(part[0] for part in parts)])
         numbers = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])

@@ -105,6 +105,7 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
             WHEN _record IS NULL THEN {_said("a record is an object, found ", found)}
             WHEN _reals IS NULL OR size(_reals) <> 1 THEN 'invalid JSON'
             ELSE coalesce({", ".join(problems)}, CAST(NULL AS STRING)) END""",
+        f"coalesce({TEXT} RLIKE r'[^ \\t\\r\\n]', TRUE)",
     )
 
 

@@ -66,6 +66,10 @@ class BadRecord(Exception):
     """A record that is not JSON, or not of the schema; says why."""
 
 
+BLANKS = b" \t\r\n"
+"""What may stand between the parts of a document."""
+
+
 class JsonNumber(str):
     """A JSON number as it was written."""
 
@@ -125,13 +129,16 @@ class RecordReader:
         self._fields = _fields_reader(schema.fields, decimals)
 
     def read(self, text: bytes) -> dict[str, Any] | None:
-        """One record: its columns as values for Arrow; None: the text is none.
+        """One record: its columns as values for Arrow; None: the text is blank, which
+        is no record, or says nothing.
 
         Raises
         ------
         BadRecord
             When it is not JSON or does not match the schema.
         """
+        if not text.strip(BLANKS):
+            return None
         try:
             return self._read(parse(text))
         except RecursionError:

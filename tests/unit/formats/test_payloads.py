@@ -49,6 +49,31 @@ def test_each_payload_is_a_row():
     assert found.bad == ()
 
 
+@pytest.mark.parametrize("inside", [b"\n", b"\t", b"\r", b"\x01"])
+@pytest.mark.parametrize("payload", [b'{"id":1,"name":"a%sb"}', b'{"id":1,"na%sme":2}'])
+def test_a_control_character_in_a_text_is_bad_data_whatever_stands_beside_it(
+    payload, inside
+):
+    bad, good = payload % inside, {"id": 2, "name": "c"}
+    for payloads in ([bad], [bad, good], [good, bad], [good] * 2000 + [bad]):
+        found = read(decoder(), *payloads)
+        ((number, reason),) = found.bad
+        assert payloads[number] == bad
+        assert "control character" in reason
+        assert len(rows(found)) == len(payloads) - 1
+
+
+@pytest.mark.parametrize("name", ["json", "debezium_json"])
+def test_a_blank_payload_is_no_record(name):
+    image = {"id": 1, "name": "a"}
+    record = image if name == "json" else {"after": image, "op": "c"}
+    for blank in (b"", b" ", b"\r\n\t"):
+        for payloads in ([blank], [blank, record], [record, blank, record]):
+            found = read(decoder(name, key=("id",)), *payloads)
+            there = [n for n, p in enumerate(payloads) if p is record]
+            assert (found.numbers.to_pylist(), found.bad) == (there, ())
+
+
 def test_no_payloads_are_no_rows():
     assert read(decoder()).rows.num_rows == 0
 
@@ -61,8 +86,6 @@ def test_a_payload_of_several_lines_is_one_row():
 @pytest.mark.parametrize(
     "bad",
     [
-        b"",
-        b" ",
         b"no",
         b'{"id": 1} {"id": 2}',
         b'{"id": 1,',
@@ -124,7 +147,8 @@ def test_a_payload_is_read_alike_in_any_batch(payloads, kind):
     assert dict(found.bad) == {
         n: one.bad[0][1] for n, one in enumerate(alone) if one.bad
     }
-    assert len(found.numbers) + len(found.bad) == len(payloads)
+    blank = sum(not payload.strip(b" \t\r\n") for payload in payloads)
+    assert len(found.numbers) + len(found.bad) + blank == len(payloads)
 
 
 WRAPPED = {"schema": {"type": "struct"}, "payload": {"id": 1, "name": "a"}}
