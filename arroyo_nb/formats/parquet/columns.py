@@ -2,18 +2,20 @@
 
 A column is found by its name and must be of the declared kind: integers of another
 width and times of another unit are converted. A value that does not fit is bad data,
-like a NULL that may not be.
+like a NULL that may not be, and so is a time or a date outside the years 1 to 9999.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.codecs.bad_records import MISMATCH_HINT, in_record
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats import Decoded
+from arroyo_nb.formats.json.strict import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     Decimal,
@@ -93,7 +95,13 @@ class ColumnDecoder:
                     hint="declare the type that the file has",
                 )
 
-    def decode(self, table: pa.Table, origin: str, first_row: int) -> Decoded:
+    def decode(
+        self,
+        table: pa.Table,
+        origin: str,
+        first_row: int,
+        coarse: Mapping[str, pa.ChunkedArray] = MappingProxyType({}),
+    ) -> Decoded:
         """Read some rows of a table whose schema was checked.
 
         Parameters
@@ -102,6 +110,9 @@ class ColumnDecoder:
             The rows.
         origin, first_row
             What a place begins with, and the number of the first row, from 1.
+        coarse
+            Of columns whose times may have left their unit unseen: the same times in a
+            unit that holds them all.
 
         Raises
         ------
@@ -114,8 +125,12 @@ class ColumnDecoder:
         for field, wanted in zip(self._schema, arrow_schema(self._schema), strict=True):
             values, misfits = _converted(table[field.name], wanted.type)
             columns[field.name] = values
+            found = table[field.name]
+            if field.name in coarse:
+                found = coarse[field.name]
+                misfits = [*misfits, *_converted(found, found.type)[1]]
             for row in misfits:
-                faults.setdefault(row, _misfit(table[field.name][row], field.type))
+                faults.setdefault(row, _misfit(found.slice(row, 1), field.type))
             if not field.nullable or field.name == self._event_time:
                 for row in _nulls(values):
                     faults.setdefault(row, f"'{field.name}' is NOT NULL and is null")
@@ -192,8 +207,16 @@ def _fitting(
         yield start, made
         return
     middle = len(values) // 2
-    yield from _fitting(values[:middle], type_, start)
-    yield from _fitting(values[middle:], type_, start + middle)
+    yield from _fitting(_piece(values, 0, middle), type_, start)
+    yield from _fitting(_piece(values, middle, len(values)), type_, start + middle)
+
+
+def _piece(values: pa.ChunkedArray, start: int, stop: int) -> pa.ChunkedArray:
+    """Some of the values, copied: Arrow casts all elements that a list's buffer has,
+    also those of lists outside a slice."""
+    import pyarrow as pa
+
+    return values.take(pa.array(range(start, stop), pa.int64()))
 
 
 def _cast(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | None:
@@ -209,23 +232,40 @@ def _cast(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | None
 
 
 def _is_beyond(found: pa.ChunkedArray, made: pa.ChunkedArray) -> bool:
-    """Whether a number became infinite: a DOUBLE that is no FLOAT is not refused."""
+    """Whether a value left its range and was not refused: a number became infinite, as
+    a DOUBLE that is no FLOAT does, or a time lies outside the years that can be shown.
+    """
     import pyarrow.compute as pc
     import pyarrow.types as kinds
 
-    if found.type.equals(made.type):
-        return False
-    if kinds.is_list(made.type):
+    type_ = made.type
+    if kinds.is_list(type_):
         return _is_beyond(pc.list_flatten(found), pc.list_flatten(made))
-    if kinds.is_struct(made.type):
+    if kinds.is_struct(type_):
         return any(
             _is_beyond(pc.struct_field(found, name), pc.struct_field(made, name))
-            for name in made.type.names
+            for name in type_.names
         )
-    if not kinds.is_float32(made.type):
+    if kinds.is_timestamp(type_):
+        per_s = _PER_S[type_.unit]
+        first, after = FIRST_US * per_s // 10**6, (LAST_US + 1) * per_s // 10**6
+        return _is_outside(made.cast("int64"), first, after - 1)
+    if kinds.is_date32(type_):
+        return _is_outside(made.cast("int32"), FIRST_DAY, LAST_DAY)
+    if not kinds.is_float32(type_) or found.type.equals(type_):
         return False
     finite = pc.is_finite(found.cast("float64"))
     return bool(pc.any(pc.and_(finite, pc.is_inf(made))).as_py())
+
+
+_PER_S = {"s": 1, "ms": 10**3, "us": 10**6}
+
+
+def _is_outside(numbers: pa.ChunkedArray, first: int, last: int) -> bool:
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(numbers).as_py()
+    return ends["min"] is not None and not first <= ends["min"] <= ends["max"] <= last
 
 
 def _options(type_: pa.DataType) -> object:
@@ -244,9 +284,19 @@ def _nulls(values: pa.ChunkedArray) -> list[int]:
     return rows
 
 
-def _misfit(value: object, type_: Type) -> str:
-    return f"the value {str(value)[:SHOWN_CHARS]} does not fit into {type_}"
+def _misfit(value: pa.ChunkedArray, type_: Type) -> str:
+    """What is wrong with the one value of an array."""
+    return f"the value {_shown(value)[:SHOWN_CHARS]} does not fit into {type_}"
+
+
+def _shown(value: pa.ChunkedArray) -> str:
+    try:
+        return str(value[0].as_py())
+    except (ValueError, OverflowError):
+        # Python has no such time; Arrow writes its number.
+        return " ".join(value.combine_chunks().to_string().split())
 
 
 def _text(table: pa.Table, row: int) -> str:
-    return shown_text(str(table.slice(row, 1).to_pylist()[0]))
+    columns = (f"{n!r}: {_shown(table[n].slice(row, 1))}" for n in table.column_names)
+    return shown_text(f"{{{', '.join(columns)}}}")

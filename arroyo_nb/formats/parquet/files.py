@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 BATCH_BYTES = 2**20
 """About what is read at once, whatever the size of a row group."""
 _MOST_ROWS = 2**16
+
+_Batch: TypeAlias = "tuple[pa.RecordBatch, pa.RecordBatch | None]"
+"""Rows, and those of their columns that are checked in a coarser unit."""
 
 
 class ParquetReader:
@@ -38,18 +42,55 @@ class ParquetReader:
             When it is no Parquet file, or one of another schema.
         """
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         with refusals("read", file.name), file.path.open("rb") as stream:
             try:
-                found = pq.ParquetFile(stream, buffer_size=BATCH_BYTES)
+                found = _opened(stream, "us")
             except pa.ArrowInvalid as problem:
                 raise RunProblem(
                     f"'{file.name}' is not a Parquet file: {problem}"
                 ) from None
             with found:
                 self._decoder.check(found.schema_arrow, file.name)
-                yield ReadRows(found, file.name, self._decoder, place)
+                coarse = _Coarse.of(stream, found, self._decoder.names)
+                yield ReadRows(found, coarse, file.name, self._decoder, place)
+
+
+def _opened(stream: IO[bytes], unit: str) -> pq.ParquetFile:
+    """The file, its times of the type INT96 in a unit: the nanoseconds that they have
+    would hold the years 1677 to 2262 alone."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(
+        stream, buffer_size=BATCH_BYTES, coerce_int96_timestamp_unit=unit
+    )
+
+
+@dataclass(frozen=True)
+class _Coarse:
+    """The columns of a file with times of the type INT96, in milliseconds, which hold
+    all of them: microseconds wrap around without a word.
+
+    Parameters
+    ----------
+    file
+        The file, opened once more.
+    names
+        These columns.
+    """
+
+    file: pq.ParquetFile
+    names: list[str]
+
+    @classmethod
+    def of(
+        cls, stream: IO[bytes], file: pq.ParquetFile, names: Sequence[str]
+    ) -> _Coarse | None:
+        """Those of some columns; None where no time is of that type."""
+        leaves = (file.schema.column(n) for n in range(len(file.schema)))
+        paths = [leaf.path for leaf in leaves if leaf.physical_type == "INT96"]
+        found = [n for n in names if any(f"{p}.".startswith(f"{n}.") for p in paths)]
+        return cls(_opened(stream, "ms"), found) if found else None
 
 
 class ReadRows:
@@ -58,11 +99,13 @@ class ReadRows:
     def __init__(
         self,
         file: pq.ParquetFile,
+        coarse: _Coarse | None,
         name: str,
         decoder: ColumnDecoder,
         place: Position | None,
     ) -> None:
         self._file = file
+        self._coarse = coarse
         self._name = name
         self._decoder = decoder
         self._group: int = place["group"] if place else 0
@@ -84,7 +127,7 @@ class ReadRows:
             self._row += min(read, groups[self._group].num_rows)
         self._groups = len(groups)
         ahead = islice(self._batches(), self._batch, None)
-        self._ahead: Iterator[pa.RecordBatch] = ahead
+        self._ahead: Iterator[_Batch] = ahead
 
     @property
     def place(self) -> Position:
@@ -101,20 +144,32 @@ class ReadRows:
         import pyarrow as pa
 
         while self._group < self._groups:
-            if (batch := next(self._ahead, None)) is not None:
+            if (read := next(self._ahead, None)) is not None:
+                batch, coarse = read
                 self._batch += 1
                 first_row, self._row = self._row + 1, self._row + len(batch)
                 rows = pa.Table.from_batches([batch])
-                decoded = self._decoder.decode(rows, self._name, first_row)
+                checked = {}
+                if coarse is not None:
+                    table = pa.Table.from_batches([coarse])
+                    checked = dict(zip(table.column_names, table.columns, strict=True))
+                decoded = self._decoder.decode(rows, self._name, first_row, checked)
                 return Piece(decoded, rows.nbytes)
             self._group, self._batch = self._group + 1, 0
             self._ahead = self._batches()
         return None
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def _batches(self) -> Iterator[_Batch]:
         if self._group == self._groups:
             return iter(())
-        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(
-            self._rows_at_once, row_groups=[self._group], columns=self._decoder.names
-        )
-        return batches
+
+        def batches(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
+            found: Iterator[pa.RecordBatch] = file.iter_batches(
+                self._rows_at_once, row_groups=[self._group], columns=names
+            )
+            return found
+
+        fine = batches(self._file, self._decoder.names)
+        if self._coarse is None:
+            return ((batch, None) for batch in fine)
+        return zip(fine, batches(self._coarse.file, self._coarse.names), strict=True)

@@ -373,3 +373,69 @@ def test_a_large_row_group_needs_little_memory(tmp_path):
         most = max(most, pa.total_allocated_bytes() - before)
     assert count == 60_000
     assert most < 40 * 2**20 < size
+
+
+def _held(shape, times):
+    """The times as a column of a shape, and its declared type."""
+    made = {
+        "plain": (Timestamp(6), lambda t: t),
+        "list": (ListOf(Timestamp(6)), lambda t: [t]),
+        "struct": (StructOf((Field("f", Timestamp(6)),)), lambda t: {"f": t}),
+    }
+    type_, of = made[shape]
+    stored = {
+        "plain": lambda unit: unit,
+        "list": pa.list_,
+        "struct": lambda unit: pa.struct([pa.field("f", unit)]),
+    }[shape]
+    return type_, of, lambda unit: pa.array(map(of, times), stored(unit))
+
+
+@pytest.mark.parametrize("shape", ["plain", "list", "struct"])
+@pytest.mark.parametrize("int96", [True, False])
+def test_times_of_parquet_are_exact_in_all_years_that_can_be_shown(
+    tmp_path, shape, int96
+):
+    times = [
+        datetime(1, 1, 1),
+        datetime(1677, 9, 20, 23, 59, 59, 999999),
+        datetime(2262, 4, 12),
+        datetime(9999, 12, 31, 23, 59, 59, 999999),
+        None,
+    ]
+    type_, of, column = _held(shape, times)
+    table = pa.table({"t": column(pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "a.parquet", use_deprecated_int96_timestamps=int96)
+    schema = Schema((Field("t", type_),))
+    (chunk,) = recorder(tmp_path, schema, format="parquet").chunks(None)
+    assert chunk.rows["t"].to_pylist() == list(map(of, times))
+
+
+@pytest.mark.parametrize("shape", ["plain", "list", "struct"])
+@pytest.mark.parametrize("int96", [True, False])
+@pytest.mark.parametrize(
+    "beyond_s",
+    # Below and above the years that can be shown; beyond microseconds in 64 bits.
+    [253_402_300_800, -62_135_596_801, 10**13, 10**14],
+)
+def test_a_time_of_parquet_that_cannot_be_shown_is_bad_data(
+    tmp_path, shape, int96, beyond_s
+):
+    type_, of, column = _held(shape, [0, beyond_s, 1])
+    # Parquet has no seconds: pyarrow writes them as INT96, or as milliseconds.
+    pq.write_table(
+        pa.table({"t": column(pa.timestamp("s"))}),
+        tmp_path / "a.parquet",
+        use_deprecated_int96_timestamps=int96,
+    )
+    schema = Schema((Field("t", type_),))
+    (chunk,) = recorder(tmp_path, schema, format="parquet", bad_data="drop").chunks(
+        None
+    )
+    wanted = [datetime(1970, 1, 1), datetime(1970, 1, 1, 0, 0, 1)]
+    assert chunk.rows["t"].to_pylist() == list(map(of, wanted))
+    (bad,) = chunk.bad
+    assert bad.place.endswith("a.parquet:2")
+    assert "does not fit into" in bad.reason
+    with pytest.raises(RunProblem, match="does not fit into"):
+        list(recorder(tmp_path, schema, format="parquet").chunks(None))
