@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +31,12 @@ from arroyo_nb.row_tables.values import (
 from arroyo_nb.schema import Field, Schema, Timestamp, Type, check_visible
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.sql.parse import parse_all
+
+_TOLD_TYPE = re.compile(
+    r":((?:BIG)?INT(?: UNSIGNED)?|FLOAT|DOUBLE|DECIMAL(?:\(\d+, *\d+\))?"
+    r"|BOOLEAN|TEXT|JSON|TIMESTAMP(?:\(\d\))?)\Z"
+)
+"""The type behind the name of a column, in the header of a file."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,8 @@ def rows_of_text(
         The column that says when a row arrives; no column of the table. It may be
         missing.
     is_file
-        Whether it is CSV, whose header names columns and no types: their names may have
-        blanks.
+        Whether it is CSV, in whose header names may have blanks; a type stands behind a
+        colon, as in ``zip:TEXT``.
     declared
         The columns of a table that is there, of which these are rows: they have their
         types, and what the header leaves out is NULL, whatever they say. The event time
@@ -235,6 +242,8 @@ def _name_and_type(
         name, rest = written[1:end].replace('""', '"'), written[end + 1 :]
     elif is_file:
         name, rest = written, ""
+        if told := _TOLD_TYPE.search(written):
+            name, rest = written[: told.start()], told[1]
     else:
         name = written.split()[0]
         rest = written[len(name) :]

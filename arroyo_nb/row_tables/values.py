@@ -26,6 +26,15 @@ from arroyo_nb.schema import (
 
 _INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_PLAIN = re.compile(
+    r"-?(0|[1-9]\d*)?(?<=\d)([eE][+-]\d+)?\Z"
+    r"|-?(0|[1-9]\d*)?(\.\d+|(?<=\d)\.)([eE][+-]?\d+)?\Z",
+    re.ASCII,
+)
+"""A number that is no code: without a plus or zeros in front; its exponent has a sign,
+or there is a point before it."""
+_KEPT_DIGITS = 17
+"""A DOUBLE may lose some beyond those."""
 _CLOCK = r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?"
 _TIME_OF_DAY = re.compile(rf"{_CLOCK}\Z", re.ASCII)
 _TIME = re.compile(
@@ -43,13 +52,17 @@ def inferred_type(cells: Iterable[Cell], *, is_csv: bool) -> Type:
     """The type that fits all cells of a column which names none.
 
     What looks like a time is one, also where there is no such time: that is an error
-    with its place then, and the column does not become TEXT by a slip. In CSV quotes
-    say nothing about the type; between bars a quoted cell is a text.
+    with its place then, and the column does not become TEXT by a slip. What may be a
+    code is no number: one in quotes, with a plus, with zeros in front, with digits that
+    a DOUBLE would lose, or like 12E34. Between bars any quoted cell is a text.
     """
     present = [cell for cell in cells if not cell.is_null]
-    if not present or any(cell.is_quoted and not is_csv for cell in present):
+    is_quoted = any(cell.is_quoted for cell in present)
+    if not present or (is_quoted and not is_csv):
         return TEXT
     for type_, fits in _INFERRED:
+        if is_quoted and fits in _NUMBERS:
+            continue
         if all(fits(cell.text) for cell in present):
             return type_
     return TEXT
@@ -80,10 +93,17 @@ def _whole(text: str) -> int:
     return -number if text.startswith("-") else number
 
 
-def _is_double(text: str) -> bool:
+def _looks_like_bigint(text: str) -> bool:
+    return _PLAIN.match(text) is not None and _is_bigint(text)
+
+
+def _looks_like_double(text: str) -> bool:
     # A whole number that is too large for BIGINT would lose digits.
     is_whole = _INTEGER.match(text) is not None
-    return _NUMBER.match(text) is not None and (not is_whole or _is_bigint(text))
+    if _PLAIN.match(text) is None or (is_whole and not _is_bigint(text)):
+        return False
+    digits = re.split("[eE]", text)[0].replace(".", "").lstrip("-0")
+    return len(digits) <= _KEPT_DIGITS
 
 
 def _is_boolean(text: str) -> bool:
@@ -91,11 +111,12 @@ def _is_boolean(text: str) -> bool:
 
 
 _INFERRED: tuple[tuple[Type, Callable[[str], bool]], ...] = (
-    (BIGINT, _is_bigint),
-    (DOUBLE, _is_double),
+    (BIGINT, _looks_like_bigint),
+    (DOUBLE, _looks_like_double),
     (BOOLEAN, _is_boolean),
     (Timestamp(), looks_like_time),
 )
+_NUMBERS = (_looks_like_bigint, _looks_like_double)
 
 
 def reader(type_: Type) -> Callable[[str], object] | None:

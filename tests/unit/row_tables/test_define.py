@@ -327,7 +327,9 @@ def test_arrivals_of_a_frame(session, moment):
 
 def test_a_csv_file(session, tmp_path):
     path = tmp_path / "clicks.csv"
-    path.write_text('at,"n","Full Name"\n10:00,"1","Ann, A."\n', encoding="utf-8-sig")
+    path.write_text(
+        'at,n:BIGINT,"Full Name"\n10:00,"1","Ann, A."\n', encoding="utf-8-sig"
+    )
     for named in (path, str(path)):
         made = session.rows("t", named)
         assert [row for ((row, _),) in batches(made)] == [

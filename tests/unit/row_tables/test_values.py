@@ -31,7 +31,15 @@ from arroyo_nb.source import ScriptText
         # As a DOUBLE it would lose digits.
         (["9223372036854775808", "1"], TEXT),
         (["1", "2.5", "NULL"], DOUBLE),
-        (["1e3", ".5", "-1."], DOUBLE),
+        (["1e-3", "1.5e3", ".5", "-1."], DOUBLE),
+        # What may be a code is no number.
+        (["07307", "10115"], TEXT),
+        (["+4912345"], TEXT),
+        (["0049"], TEXT),
+        (["12E34"], TEXT),
+        (["00.5"], TEXT),
+        # As a DOUBLE it would lose digits.
+        (["0.1234567890123456789"], TEXT),
         (["true", "FALSE"], BOOLEAN),
         (["10:00", "9:59:30", "10:00:00.5"], Timestamp()),
         (["2013-02-08", "2013-02-08T10:00:00Z", "2013-02-08 9:00 +01:00"], Timestamp()),
@@ -50,11 +58,10 @@ def test_a_column_without_a_type_gets_one(cells, type_):
     assert inferred_type(column, is_csv=False) == type_
 
 
-def test_quotes_in_csv_say_nothing_about_the_type():
-    grid = read_grid(ScriptText('x,y\n"1",""\n'))
-    first, second = grid.rows[0].cells
-    assert inferred_type([first], is_csv=grid.is_csv) == BIGINT
-    assert inferred_type([second], is_csv=grid.is_csv) == TEXT
+def test_a_number_in_quotes_is_a_text_in_csv_and_a_time_is_a_time():
+    grid = read_grid(ScriptText('x,y,z,t\n"1","",1,"10:00"\n'))
+    types = [inferred_type([cell], is_csv=grid.is_csv) for cell in grid.rows[0].cells]
+    assert types == [TEXT, TEXT, BIGINT, Timestamp()]
 
 
 @pytest.mark.parametrize(
