@@ -223,7 +223,8 @@ FUNCTIONS = (
         (Signature((INTERVAL, _TIME, _TIME), _TIME, optional=1),),
         _date_bin,
         "start of the bin: date_bin(width, time, origin)",
-        example="date_bin(INTERVAL '1 day', '2024-03-01 10:40') -> 2024-03-01 00:00:00",
+        example="date_bin(INTERVAL '1 day', '2024-03-01 10:40:00') "
+        "-> 2024-03-01 00:00:00",
     ),
     ScalarFunction(
         "date_part",
