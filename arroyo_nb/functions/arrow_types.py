@@ -84,15 +84,19 @@ def arrow_name(type_: Type) -> str:
         case ListOf(element):
             return f"List({_field('item', element, nullable=True)})"
         case StructOf(fields):
-            inner = ", ".join(
-                _field(f.name, f.type, nullable=f.nullable) for f in fields
+            return (
+                f"Struct({', '.join(f'{f.name} {arrow_name(f.type)}' for f in fields)})"
             )
-            return f"Struct([{inner}])"
 
 
 def _field(name: str, type_: Type, *, nullable: bool) -> str:
+    """A field as Rust's debugger shows it, which a list has inside."""
+    type_name = arrow_name(type_)
+    if isinstance(type_, StructOf):
+        inner = (_field(f.name, f.type, nullable=f.nullable) for f in type_.fields)
+        type_name = f"Struct([{', '.join(inner)}])"
     return (
-        f'Field {{ name: "{name}", data_type: {arrow_name(type_)}, nullable: '
+        f'Field {{ name: "{name}", data_type: {type_name}, nullable: '
         f"{str(nullable).lower()}, dict_id: 0, dict_is_ordered: false, "
         "metadata: {} }"
     )
@@ -144,7 +148,7 @@ def _arrow_cast(arguments: Sequence[Argument]) -> str:
     target = type_of_name(name.literal or "")
     if value.literal is not None:
         check_text(value.literal, target, value.span)
-    return cast(value.sql, value.type, target)
+    return cast(value.sql, value.type, target, literal=value.literal)
 
 
 FUNCTIONS = (

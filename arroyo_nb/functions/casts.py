@@ -1,30 +1,37 @@
 """CAST between Arroyo types, as Spark SQL text.
 
 A cast that cannot be done fails the run (ANSI mode); TRY_CAST gives NULL. Most casts
-mean the same in both engines; the table holds those that do not.
+mean the same in both engines; the tables hold those that do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context
+from decimal import Decimal as Exact
 from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.codecs.timestamps import timestamp_text
 from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
 from arroyo_nb.functions.let_binding import once
+from arroyo_nb.functions.literals import text_constant
+from arroyo_nb.functions.text_casts import text_as
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
     DATE,
     FLOAT,
     INT,
-    INTERVAL,
-    TEXT,
+    NULL,
     Decimal,
+    ListOf,
     Primitive,
+    StructOf,
     Timestamp,
     Type,
+    quoted,
+    quoted_text,
     spark_type,
 )
 
@@ -33,7 +40,7 @@ _Template: TypeAlias = Callable[[str, Type, Type, bool], str]
 _SIGNED = frozenset(map(Primitive, ("TINYINT", "SMALLINT", "INT", "BIGINT")))
 _FROM_NUMBER = {0: "timestamp_seconds", 3: "timestamp_millis", 6: "timestamp_micros"}
 _TO_NUMBER = {0: "unix_seconds", 3: "unix_millis", 6: "unix_micros"}
-_TRUNCATED = {0: "SECOND", 3: "MILLISECOND"}
+_PER_UNIT = {0: 1_000_000, 3: 1000}
 _LARGEST = {
     "TINYINT UNSIGNED": 2**8 - 1,
     "SMALLINT UNSIGNED": 2**16 - 1,
@@ -65,43 +72,127 @@ def cast(
     """
     if source == target:
         return value
-    if template := datafusion_cast(source, target, tries=tries):
-        constant = None if literal is None else text_literal(literal)
-        return datafusion_call(template, [Operand(value, source, constant)], target)
-    special = _SPECIAL.get((_kind(source), _kind(target)))
+    if literal is not None and (constant := text_constant(literal, target)):
+        return constant
+    if template := datafusion_cast(source, target, tries=tries, literal=literal):
+        as_text = None if literal is None else text_literal(literal)
+        return datafusion_call(template, [Operand(value, source, as_text)], target)
+    special = _special(source, target)
     if special is not None:
         return special(value, source, target, tries)
-    text = f"{'TRY_CAST' if tries else 'CAST'}({value} AS {spark_type(target)})"
-    return _checked(text, target, tries)
+    return _checked(f"{_word(tries)}({value} AS {spark_type(target)})", target, tries)
 
 
-def datafusion_cast(source: Type, target: Type, *, tries: bool = False) -> str:
+def datafusion_cast(
+    source: Type, target: Type, *, tries: bool = False, literal: str | None = None
+) -> str:
     """How DataFusion is asked for a cast: its SQL with ``{0}`` for the value; empty:
     Spark means it alike.
 
+    Parameters
+    ----------
+    literal
+        The value of a text literal.
+
+    Examples
+    --------
     >>> from arroyo_nb.schema import INTERVAL, TEXT
     >>> datafusion_cast(TEXT, INTERVAL)
     'CAST({0} AS INTERVAL)'
     """
-    if (source, target) not in _IN_DATAFUSION:
+    if literal is not None and text_constant(literal, target):
         return ""
-    return f"{'TRY_CAST' if tries else 'CAST'}({{0}} AS {target})"
+    if not _in_datafusion(source, target):
+        return ""
+    return f"{_word(tries)}({{0}} AS {target})"
+
+
+def decimal_constant(number: str, target: Decimal) -> str:
+    """The Spark SQL of a literal DOUBLE as a DECIMAL, as it is rounded in a DOUBLE.
+
+    >>> decimal_constant("1.005", Decimal(10, 2))
+    'CAST(1.00BD AS decimal(10,2))'
+    """
+    exact = as_decimal(float(number), target)
+    return "" if exact is None else f"CAST({exact:f}BD AS {spark_type(target)})"
+
+
+def as_decimal(number: float, target: Decimal) -> Exact | None:
+    """A number as a DECIMAL; None where it does not fit."""
+    scaled = Exact(number * 10.0**target.scale)
+    if not scaled.is_finite():
+        return None
+    whole = scaled.to_integral_value(ROUND_HALF_UP)
+    if whole.copy_abs() >= 10**target.precision:
+        return None
+    return whole.scaleb(-target.scale, Context(prec=target.precision))
+
+
+def _word(tries: bool) -> str:
+    return "TRY_CAST" if tries else "CAST"
+
+
+def _in_datafusion(source: Type, target: Type) -> bool:
+    match source, target:
+        case ListOf(one), ListOf(other):
+            return one != other and not _is_plain(one, other)
+        case ListOf(), Primitive():
+            return True
+        case _, ListOf(element):
+            return _in_datafusion(source, element)
+    return (_kind(source), _kind(target)) in _IN_DATAFUSION
+
+
+def _is_plain(source: Type, target: Type) -> bool:
+    """Whether Spark's own CAST means the same."""
+    match source, target:
+        case _ if source in (target, NULL):
+            return True
+        case ListOf(one), ListOf(other):
+            return _is_plain(one, other)
+        case StructOf(ones), StructOf(others):
+            pairs = zip(ones, others, strict=True)
+            return all(_is_plain(one.type, other.type) for one, other in pairs)
+    return (
+        not _in_datafusion(source, target)
+        and _special(source, target) is None
+        and str(target) not in _LARGEST
+    )
+
+
+def _special(source: Type, target: Type) -> _Template | None:
+    match source, target:
+        case Primitive("NULL"), _:
+            return None
+        case StructOf(), StructOf():
+            return None if _is_plain(source, target) else _fields
+        case ListOf(), _:
+            return None
+        case _, ListOf():
+            return _single_element
+    return _SPECIAL.get((_kind(source), _kind(target)))
+
+
+_KINDS = {
+    **dict.fromkeys(("TEXT", "JSON"), "text"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "floating"),
+    "BOOLEAN": "boolean",
+    "BYTEA": "bytes",
+    "DATE": "date",
+    "TIME": "time",
+    "INTERVAL": "interval",
+    "BIGINT UNSIGNED": "unsigned",
+}
 
 
 def _kind(type_: Type) -> str:
     match type_:
         case Timestamp():
             return "timestamp"
-        case Primitive("TEXT" | "JSON"):
-            return "text"
-        case Primitive("FLOAT" | "DOUBLE"):
-            return "floating"
         case Decimal():
-            return "number"
-        case Primitive("BIGINT UNSIGNED"):
-            return "unsigned"
-        case Primitive("DATE"):
-            return "date"
+            return "decimal"
+        case Primitive(name) if name in _KINDS:
+            return _KINDS[name]
         case _ if type_ in _SIGNED or str(type_) in _LARGEST:
             return "number"
         case _:
@@ -163,9 +254,101 @@ def _days(value: str, source: Type, target: Type, tries: bool) -> str:
 
 
 def _precision(value: str, _source: Type, target: Type, _tries: bool) -> str:
+    """Cut off towards 1970, as `div` does."""
     assert isinstance(target, Timestamp)
-    unit = _TRUNCATED.get(target.digits)
-    return value if unit is None else f"date_trunc('{unit}', {value})"
+    if target.digits not in _PER_UNIT:
+        return value
+    units = f"unix_micros({value}) div {_PER_UNIT[target.digits]}L"
+    return f"{_FROM_NUMBER[target.digits]}({units})"
+
+
+def _single_element(value: str, source: Type, target: Type, tries: bool) -> str:
+    assert isinstance(target, ListOf)
+    return f"array({cast(value, source, target.element, tries=tries)})"
+
+
+def _fields(value: str, source: Type, target: Type, tries: bool) -> str:
+    """Field by field, by their places."""
+    assert isinstance(source, StructOf)
+    assert isinstance(target, StructOf)
+    fields = ", ".join(
+        f"{quoted_text(new.name)}, "
+        + cast(f"{value}.{quoted(old.name)}", old.type, new.type, tries=tries)
+        for old, new in zip(source.fields, target.fields, strict=True)
+    )
+    return f"IF({value} IS NULL, NULL, named_struct({fields}))"
+
+
+def _from_text(value: str, _source: Type, target: Type, tries: bool) -> str:
+    return _checked(text_as(value, target, _word(tries)), target, tries)
+
+
+def _bytes_text(value: str, _source: Type, _target: Type, tries: bool) -> str:
+    return f"{'try_' if tries else ''}validate_utf8(CAST({value} AS string))"
+
+
+_DAY = 86_400_000_000
+
+
+def _time_of_day(value: str, _source: Type, _target: Type, _tries: bool) -> str:
+    return f"pmod(unix_micros({value}), {_DAY}L)"
+
+
+def _time_of_number(value: str, _source: Type, _target: Type, _tries: bool) -> str:
+    """A number counts nanoseconds, of which Spark's TIME has none."""
+    return f"CAST(floor({value} / 1000BD) AS BIGINT)"
+
+
+def _time_to_number(value: str, _source: Type, _target: Type, _tries: bool) -> str:
+    return f"({value} * 1000L)"
+
+
+def _time_text(value: str, _source: Type, _target: Type, tries: bool) -> str:
+    words = "'[CAST_OVERFLOW] the value ', {0}, ' cannot be cast to \"TIME\"'"
+    outside = "NULL" if tries else f"raise_error(concat({words}))"
+
+    def write(texts: Sequence[str]) -> str:
+        # Behind the day and the T.
+        clock = f"substr({timestamp_text(f'timestamp_micros({texts[0]})')}, 12)"
+        fits = f"coalesce({texts[0]} BETWEEN 0 AND {_DAY - 1}, TRUE)"
+        return f"IF({fits}, {clock}, {outside.replace('{0}', texts[0])})"
+
+    return once(write, [value])
+
+
+def _floating_decimal(value: str, source: Type, target: Type, tries: bool) -> str:
+    """Scaled up and rounded as a DOUBLE, which then is the digits of the DECIMAL."""
+    assert isinstance(target, Decimal)
+    word, type_ = _word(tries), spark_type(target)
+    if source == FLOAT:
+        value = f"CAST({value} AS double)"
+    scaled = (
+        f"round({value} * 1E{target.scale}D)" if target.scale else f"round({value})"
+    )
+    if target.precision <= _DIGITS_OF_BIGINT and target.scale < _DIGITS_OF_BIGINT:
+        number = f"{word}({scaled} AS bigint)"
+        # Their product has digits enough for each scale.
+        small = f"({number} * 1E-{target.scale}BD)" if target.scale else number
+        return f"{word}({small} AS {type_})"
+
+    def write(texts: Sequence[str]) -> str:
+        (number,) = texts
+        # Beyond 2 ** 63 a DOUBLE is even: half of what is below 2 ** 64 is a BIGINT.
+        above = f"{word}({number} / {2**64}D AS bigint)"
+        below = f"CAST(({number} - {above} * {2**64}D) / 2 AS bigint)"
+        large = f"CAST({above} AS decimal(19,0)) * {2**64}BD + {below} * 2BD"
+        digits = (
+            f"IF(abs({number}) < {_HALF}D, CAST({word}({number} AS bigint) AS string), "
+            f"CAST({large} AS string))"
+        )
+        if tries:
+            digits = f"IF(abs({number}) <= 1E38D, {digits}, NULL)"
+        return f"{word}(concat({digits}, 'E-{target.scale}') AS {type_})"
+
+    return once(write, [scaled])
+
+
+_DIGITS_OF_BIGINT = 18
 
 
 def _floating_text(value: str, source: Type, _target: Type, _tries: bool) -> str:
@@ -176,10 +359,13 @@ def _floating_text(value: str, source: Type, _target: Type, _tries: bool) -> str
     # 16 digits before the point, for an exponent of 15, and 22 after it.
     digits = "CAST(CAST(t AS DECIMAL(38, 22)) AS STRING)"
     plain = f"regexp_replace({digits}, '([.][0-9]+?)0+$', '$1')"
+    # Java writes two digits, where one is enough to tell it from the next number.
+    smallest = " ".join(f"WHEN '{t}' THEN '{s}'" for t, s in _SMALLEST.items())
     written = (
         "CASE WHEN NOT contains(t, 'E') THEN replace(t, 'Infinity', 'inf') "
         f"WHEN {exponent} BETWEEN {least} AND 15 THEN {plain} "
-        "ELSE replace(replace(t, '.0E', 'E'), 'E', 'e') END"
+        f"ELSE CASE replace(replace(t, '.0E', 'E'), 'E', 'e') {smallest} "
+        "ELSE replace(replace(t, '.0E', 'E'), 'E', 'e') END END"
     )
     texts = f"array(CAST({value} AS STRING))"
     return f"element_at(transform({texts}, t -> {written}), 1)"
@@ -203,9 +389,6 @@ def _whole(source: Type, word: str, value: str) -> str:
     match source:
         case Decimal(_, scale) if scale:
             value = f"IF({value} < 0, ceil({value}), floor({value}))"
-        case Primitive("TEXT" | "JSON"):
-            large = f"{word}({value} AS {whole})"
-            return f"IF({value} RLIKE '^[+]?[0-9]+$', {large}, {small})"
         case Primitive("FLOAT" | "DOUBLE"):
             # Spark reads the digits that are shown of it, a part of those it has.
             above = f"CAST(CAST({value} - {_HALF}D AS bigint) AS {whole})"
@@ -214,16 +397,65 @@ def _whole(source: Type, word: str, value: str) -> str:
     return f"{word}({value} AS {whole})"
 
 
-_IN_DATAFUSION = frozenset({(TEXT, INTERVAL)})
+def _floating_number(value: str, _source: Type, target: Type, tries: bool) -> str:
+    """Spark takes 2 ** 63 for the largest BIGINT, as which a DOUBLE shows it."""
+    if target != BIGINT:
+        return _checked(
+            f"{_word(tries)}({value} AS {spark_type(target)})", target, tries
+        )
+    words = f'[CAST_OVERFLOW] the value {_HALF}.0 cannot be cast to "{target}"'
+    outside = "NULL" if tries else f"raise_error({quoted_text(words)})"
+
+    def write(texts: Sequence[str]) -> str:
+        (number,) = texts
+        inside = f"{_word(tries)}({number} AS {spark_type(target)})"
+        return f"IF({number} = {_HALF}D, {outside}, {inside})"
+
+    return once(write, [value])
+
+
+_SMALLEST = {
+    "4.9e-324": "5e-324",
+    "9.9e-324": "1e-323",
+    "1.4e-45": "1e-45",
+    "2.8e-45": "3e-45",
+    "4.2e-45": "4e-45",
+    "5.6e-45": "6e-45",
+    "8.4e-45": "8e-45",
+    "9.8e-45": "1e-44",
+}
+"""Numbers that Java writes with a digit more than they need, which no others are."""
+
+_WHOLE_KINDS = ("number", "unsigned")
+
+_IN_DATAFUSION = frozenset(
+    (
+        *(("text", time) for time in ("date", "time", "timestamp", "interval")),
+        *((kind, "bytes") for kind in _WHOLE_KINDS),
+        ("interval", "text"),
+        *(("decimal", "timestamp"), ("timestamp", "decimal")),
+    )
+)
 
 _SPECIAL: dict[tuple[str, str], _Template] = {
+    **{
+        ("text", kind): _from_text
+        for kind in ("boolean", "floating", "decimal", *_WHOLE_KINDS)
+    },
     ("timestamp", "text"): _to_text,
     ("floating", "text"): _floating_text,
+    ("bytes", "text"): _bytes_text,
     ("floating", "timestamp"): _from_number,
     ("timestamp", "floating"): _to_number,
-    **dict.fromkeys((("number", "timestamp"), ("unsigned", "timestamp")), _from_number),
-    **dict.fromkeys((("timestamp", "number"), ("timestamp", "unsigned")), _to_number),
-    **{(kind, "unsigned"): _unsigned for kind in ("floating", "number", "text")},
+    **{(kind, "timestamp"): _from_number for kind in _WHOLE_KINDS},
+    **{("timestamp", kind): _to_number for kind in _WHOLE_KINDS},
+    **{(kind, "unsigned"): _unsigned for kind in ("floating", "number", "decimal")},
+    ("floating", "decimal"): _floating_decimal,
+    ("floating", "number"): _floating_number,
     ("timestamp", "timestamp"): _precision,
     **dict.fromkeys((("number", "date"), ("date", "number")), _days),
+    ("timestamp", "time"): _time_of_day,
+    ("number", "time"): _time_of_number,
+    ("time", "number"): _time_to_number,
+    ("time", "text"): _time_text,
 }

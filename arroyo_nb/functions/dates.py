@@ -15,6 +15,7 @@ from arroyo_nb.functions.signature import (
     Result,
     ScalarFunction,
     Signature,
+    SignatureProblem,
     Template,
 )
 from arroyo_nb.registry import did_you_mean
@@ -24,6 +25,7 @@ from arroyo_nb.schema import (
     DOUBLE,
     INT,
     INTERVAL,
+    NULL,
     TEXT,
     Timestamp,
     Type,
@@ -197,11 +199,21 @@ def _timestamps(
 _UNIT_NAMES = {0: "seconds", 3: "ms", 6: "microseconds", 9: "nanoseconds"}
 
 
+def _date_of_days(types: Sequence[Type], _literals: Literals) -> Type:
+    (given,) = types
+    if given not in (DATE, INT, BIGINT, NULL):
+        raise SignatureProblem(
+            f"Unsupported data type {given} for function to_date",
+            hint="write CAST(x AS DATE)",
+        )
+    return DATE
+
+
 def _to_date(arguments: Sequence[Argument]) -> str:
     value, *patterns = arguments
     if not patterns:
         _check_time(value, DATE)
-        return cast(value.sql, value.type, DATE)
+        return cast(value.sql, value.type, DATE, literal=value.literal)
     return f"CAST({_read(value, patterns)} AS DATE)"
 
 
@@ -211,7 +223,8 @@ FUNCTIONS = (
         (Signature((INTERVAL, _TIME, _TIME), _TIME, optional=1),),
         _date_bin,
         "start of the bin: date_bin(width, time, origin)",
-        example="date_bin(INTERVAL '1 day', '2024-03-01 10:40') -> 2024-03-01 00:00:00",
+        example="date_bin(INTERVAL '1 day', '2024-03-01 10:40:00') "
+        "-> 2024-03-01 00:00:00",
     ),
     ScalarFunction(
         "date_part",
@@ -255,10 +268,11 @@ FUNCTIONS = (
         "to_date",
         (
             Signature((TEXT, TEXT), DATE, optional=1, repeats=True),
-            Signature((_TIME,), DATE),
+            Signature((DATE,), _date_of_days),
+            Signature((BIGINT,), _date_of_days),
         ),
         _to_date,
-        "a text (by the first pattern that fits) or a time as a DATE",
+        "a text (by the first pattern that fits) or days since 1970 as a DATE",
         example="to_date('01.03.2024', '%d.%m.%Y') -> 2024-03-01",
     ),
     ScalarFunction(

@@ -8,6 +8,7 @@ from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
     BOOLEAN,
+    BYTEA,
     DATE,
     DOUBLE,
     FLOAT,
@@ -16,6 +17,7 @@ from arroyo_nb.schema import (
     JSON,
     NULL,
     TEXT,
+    TIME,
     Decimal,
     Field,
     ListOf,
@@ -105,31 +107,63 @@ def castable(given: Type, wanted: Type) -> bool:
             return len(ones) == len(others) and all(
                 castable(one.type, other.type) for one, other in pairs
             )
-        case (ListOf() | StructOf(), _) | (_, ListOf() | StructOf()):
+        case ListOf(element), Primitive("TEXT" | "JSON"):
+            return castable(element, wanted)
+        case (ListOf() | StructOf(), _) | (_, StructOf()):
             return False
-    kinds = frozenset((_kind(given), _kind(wanted)))
-    pair = {given, wanted}
-    is_days = DATE in pair and not pair.isdisjoint((INT, BIGINT))
-    return TEXT in pair or kinds in _CASTS or is_days
+        case _, ListOf(element):
+            # One value becomes a list of one.
+            return castable(given, element)
+    kind, other_kind = _kind(given), _kind(wanted)
+    return (
+        kind == "text"
+        or kind == other_kind
+        or other_kind in _CASTS.get(kind, ())
+        or (given, wanted) in _COUNTED
+    )
 
 
 _CASTS = {
-    frozenset(("number",)),
-    frozenset(("timestamp",)),
-    frozenset(("number", "boolean")),
-    frozenset(("number", "timestamp")),
-    frozenset(("date", "timestamp")),
+    "boolean": ("integer", "floating", "text"),
+    "integer": ("boolean", "floating", "decimal", "text", "bytes", "timestamp"),
+    "floating": ("boolean", "integer", "decimal", "text", "timestamp"),
+    "decimal": ("integer", "floating", "text", "timestamp"),
+    "timestamp": ("integer", "floating", "decimal", "text", "date", "time"),
+    "bytes": ("text",),
+    "date": ("text", "timestamp"),
+    "time": ("text",),
+    "interval": ("text",),
+}
+"""What Arrow casts a kind of type to; a text to anything."""
+
+_COUNTED = frozenset(
+    (
+        *((number, DATE) for number in (INT, BIGINT)),
+        *((DATE, number) for number in (INT, BIGINT)),
+        *((BIGINT, TIME), (TIME, BIGINT)),
+    )
+)
+"""Days since 1970, and nanoseconds since midnight."""
+
+_KINDS: dict[Type, str] = {
+    **dict.fromkeys((TEXT, JSON), "text"),
+    **dict.fromkeys((FLOAT, DOUBLE), "floating"),
+    BOOLEAN: "boolean",
+    BYTEA: "bytes",
+    DATE: "date",
+    TIME: "time",
+    INTERVAL: "interval",
 }
 
 
 def _kind(type_: Type) -> str:
-    if is_number(type_):
-        return "number"
+    if is_integer(type_):
+        return "integer"
+    if isinstance(type_, Decimal):
+        return "decimal"
     if isinstance(type_, Timestamp):
         return "timestamp"
-    if type_ == BOOLEAN:
-        return "boolean"
-    return "date" if type_ == DATE else "other"
+    return _KINDS.get(type_, str(type_))
 
 
 def common_type(types: Iterable[Type]) -> Type | None:
@@ -169,7 +203,7 @@ def _wider(one: Type, other: Type) -> Type | None:
     return None
 
 
-_READ_AS: dict[Type, tuple[Type, ...]] = {TEXT: (DATE, INTERVAL), DATE: ()}
+_READ_AS: dict[Type, tuple[Type, ...]] = {TEXT: (DATE, INTERVAL, TIME), DATE: ()}
 
 
 def _wider_number(one: Type, other: Type) -> Type:

@@ -7,7 +7,7 @@ its threads would not be there in a process that was forked from one that has it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -108,18 +108,32 @@ def for_datafusion(array: pa.Array, type_: Type) -> pa.Array:
     if isinstance(type_, Timestamp):
         array = array.cast(pa.timestamp("us"))
         return array.cast(datafusion_type(type_), safe=type_.digits == 9)
+    if isinstance(type_, ListOf):
+        return _each(array, lambda items: for_datafusion(items, type_.element))
     wanted = datafusion_type(type_)
     return array if array.type == wanted else array.cast(wanted)
 
 
+def _each(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """A list of converted elements."""
+    items = convert(array.values)
+    kind = pa.list_(items.type)
+    buffers, nulls = array.buffers()[:2], array.null_count
+    return pa.Array.from_buffers(
+        kind, len(array), buffers, nulls, array.offset, children=[items]
+    )
+
+
 def from_datafusion(array: pa.Array, type_: Type) -> pa.Array:
     """An array of DataFusion's as Spark has values of that type."""
+    if isinstance(type_, ListOf) and array.type.id == pa.list_(pa.null()).id:
+        return _each(array, lambda items: from_datafusion(items, type_.element))
     if pt.is_interval(array.type):
         array = _as_duration(array)
     if pt.is_timestamp(array.type) and array.type.unit == "ns":
-        array = _whole_microseconds(array)
+        array = _whole_microseconds(array).cast(pa.timestamp("us"))
     if type_ == TIME:
-        array = array.cast(pa.time64("us"), safe=False).cast(pa.int64())
+        array = _whole_microseconds(array)
     return array.cast(spark_arrow_type(type_))
 
 
@@ -128,7 +142,7 @@ def _whole_microseconds(array: pa.Array) -> pa.Array:
     counted = array.cast(pa.int64())
     nulls = pc.is_null(counted).to_numpy(zero_copy_only=False)
     micros = pc.fill_null(counted, 0).to_numpy() // 1000
-    return pa.array(micros, mask=nulls).cast(pa.timestamp("us"))
+    return pa.array(micros, mask=nulls)
 
 
 _INTERVAL = [("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")]

@@ -27,7 +27,7 @@ from arroyo_nb.engine.wrapping_arithmetic import (
 )
 from arroyo_nb.functions import Argument, regex
 from arroyo_nb.functions.arrays import element
-from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.casts import cast, decimal_constant
 from arroyo_nb.functions.datafusion import datafusion_call
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.signature import ScalarFunction, operand
@@ -266,8 +266,14 @@ def _interval(node: exp.Interval, _write: Write) -> str:
 
 
 def _cast(node: exp.Cast, write: Write) -> str:
+    value, source, target = node.this, type_of(node.this), type_of(node)
+    if isinstance(target, Decimal) and isinstance(value, exp.Literal):
+        constant = source == DOUBLE and decimal_constant(value.name, target)
+        if constant:
+            return constant
+    literal = value.name if value.is_string else None
     tries = isinstance(node, exp.TryCast)
-    return cast(write(node.this), type_of(node.this), type_of(node), tries=tries)
+    return cast(write(value), source, target, literal=literal, tries=tries)
 
 
 def _case(node: exp.Case, write: Write) -> str:

@@ -109,6 +109,12 @@ _RULES = (
         of_data=True,
     ),
     _FailureRule(
+        "INVALID_UTF8_STRING",
+        "bytes that are cast to TEXT are not valid UTF-8",
+        _TRY_CAST,
+        of_data=True,
+    ),
+    _FailureRule(
         "NUMERIC_VALUE_OUT_OF_RANGE",
         "the number {value} does not fit into {target}",
         "declare more digits, or cast to DOUBLE",

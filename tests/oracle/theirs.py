@@ -52,7 +52,7 @@ def evaluate(case: Case) -> Outcome:
     )
     for dialect in _DIALECTS:
         outcome = _evaluate(_context(dialect), case.expression, row)
-        if not outcome.refusal.startswith("DataFusion error: SQL error: ParserError"):
+        if not outcome.refusal.startswith("DataFusion error: SQL(ParserError("):
             break
     return outcome
 

@@ -292,7 +292,6 @@ TIMES = (
         "make_date(CAST(1970 + k AS INT), CAST(n % 12 + 1 AS INT), 28)",
         "make_date(1970 + k, n % 12 + 1, 28)",
     ),
-    Pair("to_date", "to_date(a)", "a::DATE"),
     Pair(
         "to_date",
         f"to_date(to_char(a, '{_READ}'), '{_READ}')",

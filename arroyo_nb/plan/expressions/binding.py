@@ -35,7 +35,13 @@ from arroyo_nb.plan.expressions.functions import (
     plain_call,
     scalar_function,
 )
-from arroyo_nb.plan.expressions.literals import interval, number, text, written_interval
+from arroyo_nb.plan.expressions.literals import (
+    interval,
+    number,
+    text,
+    time_units,
+    written_interval,
+)
 from arroyo_nb.plan.expressions.naming import shown
 from arroyo_nb.plan.expressions.operators import SYMBOLS, binary, negated
 from arroyo_nb.plan.expressions.predicates import among, between, case, inverted, tested
@@ -241,6 +247,9 @@ def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
     if type_of(value) == BIGINT and target == Timestamp() and not tries:
         # DataFusion's CAST, alone, reads a BIGINT as seconds, as PostgreSQL does.
         value = cast(value, Timestamp(0))
+    if isinstance(target, Timestamp) and not tries:
+        units = time_units(value, target.digits)
+        value = value if units is None else number(str(units))
     if type_of(value) == JSON_VALUE:
         return json_cast(value, target)
     return cast(value, target, tries=tries)

@@ -57,7 +57,10 @@ def _regular_expression(node: exp.Binary) -> str:
 
 def _cast(node: exp.Cast) -> str:
     tries = isinstance(node, exp.TryCast)
-    return casts.datafusion_cast(type_of(node.this), type_of(node), tries=tries)
+    literal = node.this.name if node.this.is_string else None
+    return casts.datafusion_cast(
+        type_of(node.this), type_of(node), tries=tries, literal=literal
+    )
 
 
 _RULES: dict[type[exp.Expr], Callable[[Any], str]] = {

@@ -1,4 +1,4 @@
-"""Interval texts: ``5 minutes``, ``1 hour 30 minutes``, ``1.5 s``, ``02:30:00``.
+"""Interval texts: ``5 minutes``, ``1 hour 30 minutes``, ``1.5 s``.
 
 An interval is months and an exact duration. Months have no length, so everything
 that needs a duration refuses them. An exact duration has Spark's bound: its intervals
@@ -28,7 +28,6 @@ _MICROSECONDS = {
 _PART = re.compile(
     r"\s*([+-]?)\s*(\d+\.?\d*|\.\d+)\s*([a-z]+)?", re.IGNORECASE | re.ASCII
 )
-_CLOCK = re.compile(r"\s*([+-]?)(\d+):(\d+)(?::(\d+(?:\.\d+)?))?\s*$", re.ASCII)
 
 LONGEST = timedelta(microseconds=2**63 - 1)
 """The longest duration of an interval."""
@@ -67,9 +66,6 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
     >>> parse_interval("1", "MONTH")
     Interval(months=1, duration=datetime.timedelta(0))
     """
-    clock = _CLOCK.match(text)
-    if clock is not None:
-        return _of_clock(*clock.groups())
     months, micros, position = Decimal(0), Decimal(0), 0
     while position < len(text.rstrip()):
         part = _PART.match(text, position)
@@ -104,12 +100,6 @@ def exact(interval: Interval) -> timedelta:
             hint="write a number of days",
         )
     return interval.duration
-
-
-def _of_clock(sign: str, hours: str, minutes: str, seconds: str | None) -> Interval:
-    whole = Decimal(hours) * 3600 + Decimal(minutes) * 60 + Decimal(seconds or 0)
-    micros = (-whole if sign == "-" else whole) * 10**6
-    return _checked(Decimal(0), micros)
 
 
 def _checked(months: Decimal, micros: Decimal) -> Interval:

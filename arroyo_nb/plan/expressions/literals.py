@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Context
+from math import isnan
+
 from sqlglot import exp
 
+from arroyo_nb.functions.casts import as_decimal
+from arroyo_nb.functions.literals import read_decimal
 from arroyo_nb.plan.expressions.intervals import Interval, exact, parse_interval
-from arroyo_nb.plan.expressions.typing import duration, typed
-from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, DOUBLE, TEXT, Type
+from arroyo_nb.plan.expressions.typing import duration, type_of, typed
+from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, DOUBLE, TEXT, Decimal, Type
 
 _BIGINT_MAX, _UNSIGNED_MAX = 2**63 - 1, 2**64 - 1
 
@@ -41,6 +46,38 @@ def _number_type(text: str) -> Type:
         return BIGINT
     fits = value <= _UNSIGNED_MAX and not is_negative
     return BIGINT_UNSIGNED if fits else DOUBLE
+
+
+_NANOSECONDS = 9
+_EXACT = Context(prec=100)
+
+
+def time_units(value: exp.Expr, digits: int) -> int | None:
+    """How many units of ``10 ** -digits`` s a constant counts that is cast to a
+    TIMESTAMP; None where it is no constant that counts seconds.
+
+    DataFusion reads a constant DECIMAL as seconds, and a DOUBLE where the TIMESTAMP has
+    nanoseconds; columns count the units of the TIMESTAMP.
+    """
+    type_ = type_of(value)
+    inner = value.this if isinstance(value, exp.Cast) else value
+    if not isinstance(inner, exp.Literal) or isinstance(value, exp.TryCast):
+        return None
+    if type_ == DOUBLE and digits == _NANOSECONDS:
+        nanoseconds = float(inner.name) * 1e9
+        # As Rust counts: what is too large is the largest, and NaN is 0.
+        inside = min(max(nanoseconds, -(2.0**63)), 2.0**63)
+        return 0 if isnan(inside) else min(int(inside), _BIGINT_MAX)
+    if not isinstance(type_, Decimal):
+        return None
+    if type_of(inner) == DOUBLE:
+        seconds = as_decimal(float(inner.name), type_)
+    else:
+        seconds = read_decimal(inner.name, type_)
+    if seconds is None:
+        return None
+    units = int(seconds.scaleb(digits, _EXACT))
+    return units if abs(units) <= _BIGINT_MAX else None
 
 
 def interval(node: exp.Interval) -> exp.Interval:

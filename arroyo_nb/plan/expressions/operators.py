@@ -24,7 +24,10 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
     BOOLEAN,
+    BYTEA,
     DATE,
+    DOUBLE,
+    FLOAT,
     INTERVAL,
     JSON,
     JSON_VALUE,
@@ -181,10 +184,18 @@ def _made_alike(types: Sequence[Type]) -> str:
     return "write CAST(... AS TYPE), so that they have one type"
 
 
+_FLOATING: dict[Type, Decimal] = {FLOAT: Decimal(14, 7), DOUBLE: Decimal(30, 15)}
+"""The decimals that DataFusion compares floating numbers with a DECIMAL in."""
+
+
 def _comparable(types: Sequence[Type]) -> Type | None:
+    if any(isinstance(type_, Decimal) for type_ in types):
+        types = [_FLOATING.get(type_, type_) for type_ in types]
     common = common_type(types)
     if common is not None:
         return common
+    if set(types) <= {BYTEA, TEXT, NULL}:
+        return BYTEA
     # A number next to a text is compared as text.
     if all(t in (TEXT, NULL) or is_number(t) for t in types):
         return TEXT

@@ -147,7 +147,8 @@ def cast(expression: exp.Expr, type_: Type, *, tries: bool = False) -> exp.Expr:
 def _interval(literal: exp.Expr) -> exp.Expr:
     """A text as an interval: Spark's CAST does not read ``5 minutes``."""
     try:
-        made = duration(exact(parse_interval(literal.name)))
+        # To a cast a number without a unit is months; to INTERVAL '5' it is seconds.
+        made = duration(exact(parse_interval(literal.name, "month")))
     except ArroyoError as problem:
         problem.span = place_of(literal)
         raise

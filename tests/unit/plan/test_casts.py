@@ -18,7 +18,10 @@ from arroyo_nb.schema import (
     FLOAT,
     INT,
     INT_UNSIGNED,
+    INTERVAL,
     TEXT,
+    TIME,
+    TINYINT,
     Decimal,
     Field,
     ListOf,
@@ -27,20 +30,27 @@ from arroyo_nb.schema import (
 )
 from arroyo_nb.session import Session
 
-NUMBERS = (INT, BIGINT, INT_UNSIGNED, BIGINT_UNSIGNED, FLOAT, DOUBLE, Decimal(10, 2))
-SCALARS = (*NUMBERS, BOOLEAN, TEXT, BYTEA, DATE, Timestamp())
+WHOLE = (TINYINT, INT, BIGINT, INT_UNSIGNED, BIGINT_UNSIGNED)
+NUMBERS = (*WHOLE, FLOAT, DOUBLE, Decimal(10, 2))
+SCALARS = (*NUMBERS, BOOLEAN, TEXT, BYTEA, DATE, TIME, INTERVAL, Timestamp())
+TO = {
+    BOOLEAN: (*WHOLE, FLOAT, DOUBLE, TEXT),
+    **dict.fromkeys(WHOLE, (*NUMBERS, BOOLEAN, TEXT, BYTEA, Timestamp())),
+    **dict.fromkeys((FLOAT, DOUBLE), (*NUMBERS, BOOLEAN, TEXT, Timestamp())),
+    Decimal(10, 2): (*NUMBERS, TEXT, Timestamp()),
+    TEXT: SCALARS,
+    BYTEA: (TEXT,),
+    DATE: (INT, BIGINT, TEXT, Timestamp()),
+    TIME: (BIGINT, TEXT),
+    INTERVAL: (TEXT,),
+    Timestamp(): (*NUMBERS, TEXT, DATE, TIME),
+}
 
 
 def wanted(one, other):
     """Whether the crate `arrow` casts the one to the other."""
-    pair = {one, other}
-    if one == other or TEXT in pair:
-        return True
-    if pair <= {*NUMBERS, BOOLEAN}:
-        return True
-    if pair == {DATE, Timestamp()} or pair in ({DATE, INT}, {DATE, BIGINT}):
-        return True
-    return Timestamp() in pair and not pair.isdisjoint(NUMBERS)
+    days = (INT, BIGINT) if other == DATE else (BIGINT,) if other == TIME else ()
+    return one == other or other in TO[one] or one in days
 
 
 def test_scalars_are_cast_as_arrow_casts_them() -> None:
@@ -55,7 +65,15 @@ def test_nested_types_are_cast_element_by_element_and_field_by_field() -> None:
     assert castable(ListOf(point), ListOf(other))
     assert not castable(point, StructOf((Field("x", INT),)))
     assert not castable(ListOf(DATE), ListOf(BOOLEAN))
-    assert not castable(ListOf(INT), TEXT)
+    assert not castable(ListOf(INT), INT)
+    assert not castable(point, TEXT)
+    assert not castable(ListOf(point), TEXT)
+
+
+def test_a_list_has_a_text_and_a_value_is_a_list_of_one() -> None:
+    assert castable(ListOf(ListOf(INT)), TEXT)
+    assert castable(INT, ListOf(ListOf(TEXT)))
+    assert not castable(BOOLEAN, ListOf(DATE))
 
 
 def test_an_insert_casts_to_the_types_of_the_sink() -> None:

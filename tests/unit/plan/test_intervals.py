@@ -22,8 +22,6 @@ MICROSECOND = timedelta(microseconds=1)
         ("250ms", None, 0.25),
         ("7", "DAYS", 604_800),
         ("3", None, 3),
-        ("02:30:00", None, 9000),
-        ("-1:30", None, -5400),
         ("1 week -1 day", None, 518_400),
         ("2 HOURS", None, 7200),
         ("10us", None, 0.00001),
@@ -41,7 +39,9 @@ def test_months_have_no_duration(text: str, months: int) -> None:
     assert parse_interval(text).duration == timedelta()
 
 
-@pytest.mark.parametrize("text", ["", " ", "apples", "5 apples", "1 2:3", "9e99 days"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "apples", "5 apples", "02:30:00", "1 2:3", "9e99 days"]
+)
 def test_no_interval(text: str) -> None:
     with pytest.raises(CatalogProblem, match="expected an interval, but found"):
         parse_interval(text)
