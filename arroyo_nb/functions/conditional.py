@@ -4,27 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions import floats
 from arroyo_nb.functions.signature import (
     Argument,
+    Literals,
     Nulls,
     ParameterKind,
     Result,
     ScalarFunction,
     Signature,
 )
+from arroyo_nb.functions.types import chosen_type, is_number
+from arroyo_nb.schema import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    NULL,
+    TEXT,
+    Decimal,
+    ListOf,
+    StructOf,
+    Type,
+)
 
 _ANY_NUMBER = (Signature((ParameterKind.ANY,), Result.COMMON, repeats=True),)
-_TWO = (Signature((ParameterKind.ANY, ParameterKind.ANY), Result.COMMON),)
+_TWO = (ParameterKind.ANY, ParameterKind.ANY)
 
 
 def _extreme(function: str) -> Callable[[Sequence[Argument]], str]:
     """Spark wants two arguments at least; both engines ignore NULLs."""
 
     def template(arguments: Sequence[Argument]) -> str:
-        first, *others = (a.sql for a in arguments)
-        return f"{function}({', '.join((first, *others))})" if others else first
+        texts = [a.sql for a in arguments]
+        if len(texts) == 1:
+            return texts[0]
+        if arguments[0].type in (FLOAT, DOUBLE):
+            return floats.extreme(function, texts)
+        return f"{function}({', '.join(texts)})"
 
     return template
+
+
+def _nullif(arguments: Sequence[Argument]) -> str:
+    one, other = (a.sql for a in arguments)
+    if isinstance(arguments[0].type, ListOf | StructOf):
+        raise CatalogProblem(
+            "nullif() compares no lists and structs",
+            span=arguments[0].span,
+            hint="write CASE WHEN a = b THEN NULL ELSE a END",
+        )
+    if arguments[0].type in (FLOAT, DOUBLE):
+        return f"IF({floats.equal('=', one, other)}, NULL, {one})"
+    return f"nullif({one}, {other})"
 
 
 def _while_null(before: Sequence[str]) -> str:
@@ -35,6 +67,30 @@ def _by_the_first(before: Sequence[str]) -> str:
     words = ("", "IS NOT NULL", "IS NULL")
     return f"({before[0]} {words[len(before)]})" if before else ""
 
+
+def _arroyos_nvl_type(types: Sequence[Type], _: Literals) -> Type:
+    """The first type of a list of DataFusion's that takes both; TEXT is the last."""
+    if any(isinstance(type_, StructOf) for type_ in types):
+        raise CatalogProblem(
+            "nvl() takes no struct", hint="write coalesce(), which takes it"
+        )
+    if not all(is_number(type_) or type_ == NULL for type_ in types):
+        return BOOLEAN if set(types) <= {BOOLEAN, NULL} else TEXT
+    if any(isinstance(type_, Decimal) for type_ in types):
+        return DOUBLE
+    common = chosen_type(types)
+    return FLOAT if isinstance(common, Decimal) else common or TEXT
+
+
+_ARROYOS_NVL = ScalarFunction(
+    "nvl",
+    (Signature(_TWO, _arroyos_nvl_type),),
+    "",
+    "the second where the first is NULL",
+    Nulls.ALL,
+    example="nvl(NULL, 'none') -> 'none'",
+    datafusion=lambda _: "nvl({0}, {1})",
+)
 
 FUNCTIONS = (
     ScalarFunction(
@@ -64,30 +120,28 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "nullif",
-        _TWO,
-        "nullif({0}, {1})",
+        (Signature(_TWO, Result.COMMON),),
+        _nullif,
         "NULL where both are equal",
         Nulls.ALWAYS,
         example="nullif(1, 1) -> NULL",
     ),
     ScalarFunction(
         "nvl",
-        _TWO,
+        (Signature(_TWO, Result.COMMON_OR_TEXT),),
         "coalesce({0}, {1})",
         "the second where the first is NULL",
         Nulls.ALL,
         aliases=("ifnull",),
+        differs="it keeps the type as coalesce does; Arroyo's makes TEXT of times and "
+        "lists, and DOUBLE of DECIMAL",
+        arroyos=_ARROYOS_NVL,
         example="nvl(NULL, 'none') -> 'none'",
         only_where=_while_null,
     ),
     ScalarFunction(
         "nvl2",
-        (
-            Signature(
-                (ParameterKind.ANY, ParameterKind.ANY, ParameterKind.ANY),
-                Result.COMMON_OF_REST,
-            ),
-        ),
+        (Signature((ParameterKind.ANY, *_TWO), Result.COMPARED),),
         "IF({0} IS NOT NULL, {1}, {2})",
         "the second where the first is not NULL, else the third",
         Nulls.ALWAYS,

@@ -20,17 +20,23 @@ _ALL = "__arguments__"
 def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
     """What ``write`` makes of SQL texts, with none of the long ones in it twice.
 
+    Where one is bound to a name all calls are: Spark has no call of a Python function
+    in the body of a lambda.
+
     >>> once(lambda a: f"{a[0]} * {a[0]}", ["`x`"])
     '`x` * `x`'
     >>> print(once(lambda a: f"{a[0]} * {a[0]}", ["x" * 200])[-59:])
     __arguments__ -> __arguments__.a0_ * __arguments__.a0_), 1)
     """
-    names = {i: f"{_ALL}.a{i}_" for i, text in enumerate(texts) if len(text) >= LONG}
-    if not names:
+    long = {i: f"{_ALL}.a{i}_" for i, text in enumerate(texts) if len(text) >= LONG}
+    if not long:
         return write(texts)
+    body = write([long.get(i, text) for i, text in enumerate(texts)])
+    if all(body.count(name) < 2 for name in long.values()):
+        return write(texts)
+    calls = {i: f"{_ALL}.a{i}_" for i, text in enumerate(texts) if "(" in text}
+    names = long | calls
     body = write([names.get(i, text) for i, text in enumerate(texts)])
-    if all(body.count(name) < 2 for name in names.values()):
-        return write(texts)
     fields = ", ".join(f"{texts[i]} AS a{i}_" for i in names)
     return f"element_at(transform(array(struct({fields})), {_ALL} -> {body}), 1)"
 

@@ -1,13 +1,19 @@
-"""Numbers. A result that depends on nothing but a DOUBLE is a DOUBLE, as IEEE 754
-has it: infinities and NaN where Spark gives NULL or fails."""
+"""Numbers. A DOUBLE gives a DOUBLE and a FLOAT a FLOAT, as IEEE 754 has it: infinities
+and NaN where Spark gives NULL or fails.
+
+Spark evaluates those of a DOUBLE, and of a FLOAT where its result is the rounded one of
+a DOUBLE. Other functions of a FLOAT have other last digits: they are DataFusion's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions import decimals, floats
 from arroyo_nb.functions.signature import (
     Argument,
+    DataFusionTemplate,
     Nulls,
     ParameterKind,
     Result,
@@ -15,61 +21,74 @@ from arroyo_nb.functions.signature import (
     Signature,
     Template,
 )
-from arroyo_nb.schema import BIGINT, BOOLEAN, DOUBLE, INT
+from arroyo_nb.schema import BIGINT, BOOLEAN, DOUBLE, FLOAT, Decimal, spark_type
 
-_ONE = Signature((DOUBLE,), DOUBLE)
-_TWO = Signature((DOUBLE, DOUBLE), DOUBLE)
+_ONE = (Signature((ParameterKind.FLOAT,), FLOAT), Signature((DOUBLE,), DOUBLE))
+_TWO = (
+    Signature((ParameterKind.FLOAT_OR_WHOLE,) * 2, FLOAT),
+    Signature((DOUBLE, DOUBLE), DOUBLE),
+)
 _WHOLE_TWO = Signature((BIGINT, BIGINT), BIGINT)
 
-# Euclid's algorithm needs at most 92 steps for 64 bits.
-_GCD = (
-    "aggregate(sequence(1, 93), "
-    "named_struct('a', abs({0}), 'b', abs({1})), "
-    "(p, i) -> IF(p.b = 0, p, named_struct('a', p.b, 'b', p.a % p.b)), p -> p.a)"
-)
-# Spark gives NULL for what is negative or too large.
-_FACTORIAL = (
-    "(CASE WHEN {0} > 20 THEN raise_error(concat("
-    "'[ARITHMETIC_OVERFLOW] Overflow happened on FACTORIAL(', {0}, ')')) "
-    "WHEN {0} < 2 THEN 1L ELSE factorial(CAST({0} AS INT)) END)"
-)
-# Spark's power is a DOUBLE, which has 53 bits. More than 64 factors of 2 would overflow
-# anyway; of 0, 1 and -1 one or two say what any number of them give. NULL has none.
-_WHOLE_POWER = (
-    "(CASE WHEN {1} < 0 THEN raise_error(concat("
-    "'power() of whole numbers takes no negative exponent, but found ', {1})) "
-    "ELSE aggregate(array_repeat({0}, CAST(IF({0} BETWEEN -1 AND 1 AND {1} > 2, "
-    "2 - {1} % 2, IF({1} > 64, 64, {1})) AS INT)), "
-    "nvl2({0}, 1L, NULL), (p, x) -> p * x) END)"
-)
-# Beyond this a DOUBLE has no fraction, and Spark's result, a BIGINT, may not hold it.
-_WHOLE = "IF(abs({value}) < 9e15D, CAST({how}({value}) AS DOUBLE), {value})"
+
+def _logarithm(spark: str) -> str:
+    beyond = "IF({0} = 0, double('-Infinity'), double('NaN'))"
+    return f"IF({{0}} <= 0, {beyond}, {spark})"
 
 
-def _whole(how: str, value: str = "{0}") -> str:
-    return _WHOLE.format(how=how, value=value)
+def _called(name: str) -> DataFusionTemplate:
+    """What is DataFusion's, whatever its arguments are."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        return f"{name}({', '.join(f'{{{n}}}' for n in range(len(arguments)))})"
+
+    return template
 
 
-def _truncated(value: str) -> str:
-    return f"IF({value} < 0, {_whole('ceil', value)}, {_whole('floor', value)})"
+def _of_floats(name: str) -> DataFusionTemplate:
+    """What is DataFusion's where the arguments are FLOAT."""
+    call = _called(name)
+    return lambda arguments: call(arguments) if arguments[0].type == FLOAT else ""
 
 
-def _logarithm(spark: str, value: str = "{0}") -> str:
-    beyond = f"IF({value} = 0, double('-Infinity'), double('NaN'))"
-    return f"IF({value} <= 0, {beyond}, {spark})"
+def _by_doubles(
+    write: Callable[..., str],
+) -> Callable[[Sequence[Argument]], str]:
+    """What is computed as a DOUBLE, and exact as a FLOAT."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        found = write(*(a.sql for a in arguments))
+        is_single = arguments[0].type == FLOAT
+        return f"CAST({found} AS float)" if is_single else found
+
+    return template
+
+
+def _absolute(arguments: Sequence[Argument]) -> str:
+    (argument,) = arguments
+    if isinstance(argument.type, Decimal):
+        return decimals.absolute(argument.sql, argument.type)
+    return f"abs({argument.sql})"
+
+
+def _truncated_to(arguments: Sequence[Argument]) -> str:
+    if len(arguments) == 1:
+        return _by_doubles(floats.truncated)(arguments)
+    value, count = arguments
+    return floats.truncated_to(value.sql, count.sql, spark_type(value.type))
 
 
 def _power(arguments: Sequence[Argument]) -> str:
-    base, exponent = arguments
-    if base.type != BIGINT:
-        return f"power({base.sql}, {exponent.sql})"
+    exponent = arguments[1]
+    if arguments[0].type != BIGINT:
+        return ""
     if exponent.number is not None and exponent.number < 0:
         raise CatalogProblem(
             "power() of whole numbers takes no negative exponent",
             span=exponent.span,
             hint="cast one of them to DOUBLE",
         )
-    return _WHOLE_POWER.format(base.sql, exponent.sql)
+    return "power({0}, {1})"
 
 
 def _row(
@@ -79,27 +98,45 @@ def _row(
     *signatures: Signature,
     example: str,
     aliases: tuple[str, ...] = (),
-    differs: str = "",
+    datafusion: DataFusionTemplate | None = None,
 ) -> ScalarFunction:
     return ScalarFunction(
         name,
-        signatures or (_ONE,),
+        signatures or _ONE,
         template,
         doc,
         aliases=aliases,
         example=example,
-        differs=differs,
+        datafusion=datafusion,
     )
 
 
 def _same(name: str, doc: str, *, example: str) -> ScalarFunction:
-    return _row(name, f"{name}({{0}})", doc, example=example)
+    return _row(
+        name, f"{name}({{0}})", doc, example=example, datafusion=_of_floats(name)
+    )
 
+
+def _in_datafusion(
+    name: str, doc: str, *signatures: Signature, example: str
+) -> ScalarFunction:
+    return _row(name, "", doc, *signatures, example=example, datafusion=_called(name))
+
+
+_TRUNC = _row(
+    "trunc",
+    _truncated_to,
+    "toward zero, to n decimals",
+    _ONE[0],
+    Signature((ParameterKind.FLOAT_OR_WHOLE, BIGINT), FLOAT),
+    Signature((DOUBLE, BIGINT), DOUBLE, optional=1),
+    example="trunc(-1.9) -> -1.0",
+)
 
 FUNCTIONS = (
     _row(
         "abs",
-        "abs({0})",
+        _absolute,
         "absolute value",
         Signature((ParameterKind.NUMBER,), Result.FIRST),
         example="abs(-3) -> 3",
@@ -134,13 +171,11 @@ FUNCTIONS = (
         "inverse hyperbolic tangent",
         example="atanh(0) -> 0.0",
     ),
-    _row(
+    _in_datafusion(
         "atan2",
-        "atan2({0}, {1})",
         "angle of the point (x, y): atan2(y, x)",
-        _TWO,
-        example="round(atan2(1, 1), 4) -> 0.7854",
-        differs="-0.0 is taken for 0.0",
+        *_TWO,
+        example="round(atan2(1.0, 1), 4) -> 0.7854",
     ),
     _same(
         "cbrt",
@@ -149,7 +184,7 @@ FUNCTIONS = (
     ),
     _row(
         "ceil",
-        _whole("ceil"),
+        _by_doubles(floats.ceil),
         "nearest whole number not below",
         aliases=("ceiling",),
         example="ceil(1.2) -> 2.0",
@@ -179,32 +214,26 @@ FUNCTIONS = (
         "e to the power of x",
         example="exp(0) -> 1.0",
     ),
-    _row(
+    _in_datafusion(
         "factorial",
-        _FACTORIAL,
         "n!, an error above 20; 1 of a negative number",
         Signature((BIGINT,), BIGINT),
         example="factorial(5) -> 120",
     ),
     _row(
         "floor",
-        _whole("floor"),
+        _by_doubles(floats.floor),
         "nearest whole number not above",
         example="floor(-1.2) -> -2.0",
     ),
-    _row(
+    _in_datafusion(
         "gcd",
-        _GCD,
         "greatest common divisor",
         _WHOLE_TWO,
         example="gcd(12, 18) -> 6",
     ),
-    _row(
+    _in_datafusion(
         "lcm",
-        # A zero beside a NULL is NULL, which OR would not say.
-        "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL "
-        "WHEN {0} = 0 OR {1} = 0 THEN 0L "
-        f"ELSE abs({{0}} div {_GCD} * {{1}}) END",
         "least common multiple",
         _WHOLE_TWO,
         example="lcm(4, 6) -> 12",
@@ -228,37 +257,38 @@ FUNCTIONS = (
         "ln",
         _logarithm("ln({0})"),
         "natural logarithm",
+        datafusion=_of_floats("ln"),
         example="ln(1) -> 0.0",
     ),
     _row(
         "log",
-        lambda a: (
-            _logarithm("log10({0})").format(a[0].sql)
-            if len(a) == 1
-            else _logarithm("log({0}, {1})", "{1}").format(a[0].sql, a[1].sql)
-        ),
+        _logarithm("log10({0})"),
         "logarithm: log(x) to the base 10, log(b, x) to the base b",
-        _ONE,
-        _TWO,
-        example="round(log(2, 8), 4) -> 3.0",
+        Signature((ParameterKind.FLOAT_OR_WHOLE,), FLOAT),
+        Signature((DOUBLE,), DOUBLE),
+        *_TWO,
+        example="log(10, 100) -> 2.0",
+        datafusion=lambda a: _called("log")(a) if len(a) == 2 else _of_floats("log")(a),
     ),
     _row(
         "log10",
         _logarithm("log10({0})"),
         "logarithm to the base 10",
+        datafusion=_of_floats("log10"),
         example="log10(100) -> 2.0",
     ),
     _row(
         "log2",
         _logarithm("log2({0})"),
         "logarithm to the base 2",
+        datafusion=_of_floats("log2"),
         example="log2(8) -> 3.0",
     ),
     _row(
         "nanvl",
-        "nanvl({0}, {1})",
+        "nvl2({1}, nanvl({0}, {1}), NULL)",
         "the first, or the second where it is NaN",
-        _TWO,
+        *_TWO,
         example="nanvl(CAST('NaN' AS DOUBLE), 2) -> 2.0",
     ),
     ScalarFunction(
@@ -271,12 +301,13 @@ FUNCTIONS = (
     ),
     _row(
         "power",
-        _power,
+        "power({0}, {1})",
         "x to the power of y; whole for whole numbers",
         _WHOLE_TWO,
-        _TWO,
+        _TWO[1],
         aliases=("pow",),
         example="power(2, 10) -> 1024",
+        datafusion=_power,
     ),
     _same(
         "radians",
@@ -295,17 +326,21 @@ FUNCTIONS = (
     _row(
         "round",
         lambda a: (
-            f"round({a[0].sql})"
+            floats.rounded(a[0].sql)
             if len(a) == 1
-            else "(round({0} * {1}) / {1})".format(a[0].sql, f"power(10D, {a[1].sql})")
+            else floats.rounded_to(a[0].sql, a[1].sql)
         ),
         "to n decimals, half away from zero",
-        Signature((DOUBLE, INT), DOUBLE, optional=1),
+        _ONE[0],
+        Signature((ParameterKind.FLOAT, ParameterKind.BIGINT), FLOAT),
+        Signature((DOUBLE, BIGINT), DOUBLE, optional=1),
         example="round(2.345, 1) -> 2.3",
+        datafusion=_of_floats("round"),
     ),
     _row(
         "signum",
-        "signum({0})",
+        # Adding makes 0.0 of -0.0.
+        _by_doubles("(signum({}) + 0.0D)".format),
         "-1, 0 or 1",
         aliases=("sign",),
         example="signum(-2.5) -> -1.0",
@@ -320,8 +355,9 @@ FUNCTIONS = (
         "hyperbolic sine",
         example="sinh(0) -> 0.0",
     ),
-    _same(
+    _row(
         "sqrt",
+        _by_doubles("sqrt({})".format),
         "square root; NaN of a negative number",
         example="sqrt(9) -> 3.0",
     ),
@@ -335,18 +371,12 @@ FUNCTIONS = (
         "hyperbolic tangent",
         example="tanh(0) -> 0.0",
     ),
-    _row(
-        "trunc",
-        lambda a: (
-            _truncated(a[0].sql)
-            if len(a) == 1
-            else "({} / {})".format(
-                _truncated(f"({a[0].sql} * power(10D, {a[1].sql}))"),
-                f"power(10D, {a[1].sql})",
-            )
+    replace(
+        _TRUNC,
+        differs="trunc(x, n) cuts off; Arroyo's rounds to n decimals",
+        arroyos=replace(
+            _TRUNC,
+            datafusion=lambda a: _called("trunc")(a) if len(a) == 2 else "",
         ),
-        "toward zero, to n decimals",
-        Signature((DOUBLE, INT), DOUBLE, optional=1),
-        example="trunc(-1.9) -> -1.0",
     ),
 )

@@ -19,16 +19,27 @@ from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
-from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
+from arroyo_nb.functions.types import (
+    chosen_type,
+    common_type,
+    compared_type,
+    fits,
+    is_integer,
+    is_number,
+)
 from arroyo_nb.functions.user_defined import UserDefined
 from arroyo_nb.schema import (
+    BIGINT,
+    BIGINT_UNSIGNED,
     EPOCH,
+    FLOAT,
     JSON,
     JSON_VALUE,
     NULL,
     TEXT,
     Decimal,
     ListOf,
+    Primitive,
     StructOf,
     Type,
 )
@@ -42,7 +53,8 @@ class SignatureProblem(CatalogProblem):
 class ParameterKind(Enum):
     """A parameter that takes several types. It keeps the argument's own; but lists and
     the values for them, as in ``(LIST, ELEMENT)`` and ``(LIST, LIST)``, are all cast to
-    what is common to them. A way into a document of JSON has names and indices."""
+    what is common to them. A way into a document of JSON has names and indices. FLOAT
+    and BIGINT take no other type, and FLOAT_OR_WHOLE makes a FLOAT of what it takes."""
 
     ANY = "any"
     NUMBER = "number"
@@ -53,6 +65,9 @@ class ParameterKind(Enum):
     KEY = "name or index"
     STRUCT = "struct"
     DECIMAL = "DECIMAL"
+    FLOAT = "FLOAT"
+    FLOAT_OR_WHOLE = "FLOAT or whole number"
+    BIGINT = "BIGINT"
 
 
 _LISTS = (ParameterKind.LIST, ParameterKind.OTHER_LIST)
@@ -66,7 +81,8 @@ class Result(Enum):
 
     FIRST = "the first argument's"
     COMMON = "common to all arguments"
-    COMMON_OF_REST = "common to all arguments but the first"
+    COMPARED = "the one in which the arguments are compared"
+    COMMON_OR_TEXT = "common to all arguments, or TEXT"
     ELEMENT = "the list's element"
     LIST_OF_COMMON = "a list of what is common to all arguments, or to its elements"
 
@@ -151,21 +167,25 @@ class Signature:
 
     def accepts(self, types: Sequence[Type]) -> bool:
         """Do arguments of these types fit?"""
+        if not self.takes_each(types):
+            return False
+        return len(self._unified(types)) == 0 or self._common(types) is not None
+
+    def takes_each(self, types: Sequence[Type]) -> bool:
+        """Does each argument fit, apart from the others?"""
         most = len(self.parameters)
         if len(types) < most - self.optional or (
             len(types) > most and not self.repeats
         ):
             return False
-        if not all(map(_fits, types, self._parameters(len(types)))):
-            return False
-        return len(self._unified(types)) == 0 or self._common(types) is not None
+        return all(map(_fits, types, self._parameters(len(types))))
 
     def result_type(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The result for arguments that it accepts."""
         match self.result:
             case Result.FIRST:
                 return types[0]
-            case Result.COMMON | Result.COMMON_OF_REST:
+            case Result.COMMON | Result.COMMON_OR_TEXT | Result.COMPARED:
                 return self._common(types) or NULL
             case Result.LIST_OF_COMMON:
                 return ListOf(self._common(types) or NULL)
@@ -180,7 +200,7 @@ class Signature:
         """What each argument is cast to."""
         wanted = self._parameters(len(types))
         own = [_own(g, want) for g, want in zip(types, wanted, strict=True)]
-        if self._relates:
+        if self.relates:
             common = self._common(types) or NULL
             related: dict[Parameter, Type] = {
                 ParameterKind.LIST: ListOf(common),
@@ -191,7 +211,13 @@ class Signature:
         return own[:first] + [self._common(types) or t for t in own[first:]]
 
     @property
-    def _relates(self) -> bool:
+    def is_of_floats(self) -> bool:
+        """Whether another signature takes the same and more, as DOUBLE."""
+        kinds = (ParameterKind.FLOAT, ParameterKind.FLOAT_OR_WHOLE)
+        return any(parameter in kinds for parameter in self.parameters)
+
+    @property
+    def relates(self) -> bool:
         """Whether there are lists and elements that must be of one type."""
         related = [parameter in _RELATED for parameter in self.parameters]
         return sum(related) + (self.repeats and related[-1]) > 1
@@ -199,22 +225,29 @@ class Signature:
     def _unified(self, types: Sequence[Type]) -> Sequence[Type]:
         """The types that must be one: of arguments, or of elements of lists."""
         wanted = self._parameters(len(types))
-        if self._relates:
+        if self.relates:
             return [
                 _element(given) if want is ParameterKind.LIST else given
                 for given, want in zip(types, wanted, strict=True)
                 if want in _RELATED
             ]
         match self.result:
-            case Result.COMMON | Result.LIST_OF_COMMON:
+            case result if result in _UNIFYING:
                 return types
-            case Result.COMMON_OF_REST:
-                return types[1:]
             case _:
                 return ()
 
     def _common(self, types: Sequence[Type]) -> Type | None:
-        return common_type(self._unified(types))
+        unified = self._unified(types)
+        if self.relates:
+            return common_type(unified)
+        match self.result:
+            case Result.COMPARED:
+                return compared_type(unified)
+            case Result.COMMON_OR_TEXT:
+                return _common_or_text(unified)
+            case _:
+                return chosen_type(unified)
 
     def _parameters(self, n: int) -> tuple[Parameter, ...]:
         if n <= len(self.parameters):
@@ -231,9 +264,15 @@ class Signature:
 
 
 def _fits(given: Type, wanted: Parameter) -> bool:
+    if wanted is ParameterKind.FLOAT:
+        return given == FLOAT
+    if wanted is ParameterKind.BIGINT:
+        return given == BIGINT
     if given == NULL:
         return True
     match wanted:
+        case ParameterKind.FLOAT_OR_WHOLE:
+            return given == FLOAT or is_integer(given)
         case ParameterKind.ANY | ParameterKind.ELEMENT:
             return True
         case ParameterKind.NUMBER:
@@ -248,8 +287,26 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return isinstance(given, StructOf)
         case ParameterKind.DECIMAL:
             return isinstance(given, Decimal) or is_integer(given)
+        case Primitive() if given == BIGINT_UNSIGNED and is_integer(wanted):
+            # No other whole number has all of its values.
+            return wanted == given
         case _:
             return fits(given, wanted)
+
+
+_UNIFYING = (
+    Result.COMMON,
+    Result.COMMON_OR_TEXT,
+    Result.COMPARED,
+    Result.LIST_OF_COMMON,
+)
+
+
+def _common_or_text(types: Sequence[Type]) -> Type | None:
+    common = None if TEXT in types else common_type(types)
+    if common is None and not any(isinstance(t, ListOf | StructOf) for t in types):
+        return TEXT
+    return common
 
 
 def _own(given: Type, wanted: Parameter) -> Type:
@@ -258,6 +315,8 @@ def _own(given: Type, wanted: Parameter) -> Type:
         return wanted
     if wanted is ParameterKind.DECIMAL and not isinstance(given, Decimal):
         return _WHOLE
+    if wanted is ParameterKind.FLOAT_OR_WHOLE:
+        return FLOAT
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given
 
 
@@ -308,6 +367,9 @@ class ScalarFunction:
     datafusion
         Which calls DataFusion evaluates, and how they are written in its SQL; None:
         Spark evaluates all.
+    arroyos
+        What gives Arroyo's value, where this one differs from it deliberately; None:
+        it does not.
     udf
         The UDF; None: it is one of the dialect's.
     """
@@ -324,6 +386,7 @@ class ScalarFunction:
     element: ElementTemplate | None = field(default=None, kw_only=True)
     only_where: Guard | None = field(default=None, kw_only=True)
     datafusion: DataFusionTemplate | None = field(default=None, kw_only=True)
+    arroyos: ScalarFunction | None = field(default=None, kw_only=True)
     udf: UserDefined | None = field(default=None, kw_only=True)
 
     def __deepcopy__(self, _: object) -> ScalarFunction:
@@ -454,7 +517,14 @@ class ScalarFunction:
                 f"{self.name}() takes {counted} arguments, not {len(types)}",
                 hint=f"it is {self.udf.signature}",
             )
-        known = " or ".join(f"{self.name}({s})" for s in self.signatures)
+        if any(s.takes_each(types) and not s.relates for s in self.signatures):
+            raise SignatureProblem(
+                f"{self.name}() does not take ({given})",
+                hint="write CAST(... AS TYPE), so that they have one type",
+            )
+        known = " or ".join(
+            f"{self.name}({s})" for s in self.signatures if not s.is_of_floats
+        )
         raise SignatureProblem(
             f"{self.name}() does not take ({given})",
             hint=f"it is {self.udf.signature}" if self.udf else f"write {known}",

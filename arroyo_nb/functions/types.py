@@ -180,6 +180,53 @@ def common_type(types: Iterable[Type]) -> Type | None:
     return common
 
 
+def chosen_type(types: Iterable[Type]) -> Type | None:
+    """The type of what is one of several values, as of ``coalesce``; None where there
+    is none. A text beside a number is read as a number.
+
+    >>> from arroyo_nb.schema import BIGINT
+    >>> print(chosen_type([BIGINT, TEXT]), chosen_type([DATE, TEXT]))
+    BIGINT None
+    """
+    common: Type | None = NULL
+    for type_ in types:
+        if common is None:
+            return None
+        pair = (common, type_)
+        if TEXT in pair and not (NULL in pair or JSON in pair or pair == (TEXT, TEXT)):
+            common = next(filter(is_number, pair), None)
+        else:
+            common = _wider(*pair)
+    return common
+
+
+def compared_type(types: Sequence[Type]) -> Type | None:
+    """The type in which values are compared; None where there is none. A number beside
+    a text is compared as text.
+
+    >>> from arroyo_nb.schema import BIGINT
+    >>> print(compared_type([BIGINT, TEXT]), compared_type([DATE, TEXT]))
+    TEXT DATE
+    """
+    common = common_type(types)
+    if common is None and all(t in (TEXT, NULL) or is_number(t) for t in types):
+        return TEXT
+    return common
+
+
+def calculated_type(one: Type, other: Type) -> Type | None:
+    """The type in which an arithmetic operator calculates; None where there is none.
+    Beside FLOAT or DOUBLE a DECIMAL is one too.
+
+    >>> print(calculated_type(Decimal(10, 2), FLOAT), calculated_type(FLOAT, DOUBLE))
+    FLOAT DOUBLE
+    """
+    if not all(is_number(type_) or type_ == NULL for type_ in (one, other)):
+        return None
+    floating = [type_ for type_ in (DOUBLE, FLOAT) if type_ in (one, other)]
+    return floating[0] if floating else common_type((one, other))
+
+
 def _wider(one: Type, other: Type) -> Type | None:
     if one == other or other == NULL:
         return one
@@ -195,7 +242,7 @@ def _wider(one: Type, other: Type) -> Type | None:
     pair = {one, other}
     if pair <= {TEXT, JSON}:
         return TEXT
-    # Text is read as a time, and a date is the time at which it starts.
+    # Text is read as a time or as bytes, and a date is the time at which it starts.
     for weaker, temporal in _READ_AS.items():
         if weaker in pair:
             (other,) = pair - {weaker}
@@ -203,20 +250,23 @@ def _wider(one: Type, other: Type) -> Type | None:
     return None
 
 
-_READ_AS: dict[Type, tuple[Type, ...]] = {TEXT: (DATE, INTERVAL, TIME), DATE: ()}
+_READ_AS: dict[Type, tuple[Type, ...]] = {
+    TEXT: (DATE, INTERVAL, TIME, BYTEA),
+    DATE: (),
+}
 
 
 def _wider_number(one: Type, other: Type) -> Type:
+    if isinstance(one, Decimal) or isinstance(other, Decimal):
+        return _wider_decimal(as_decimal(one), as_decimal(other))
     if DOUBLE in (one, other):
         return DOUBLE
     if FLOAT in (one, other):
         return FLOAT
-    if isinstance(one, Decimal) or isinstance(other, Decimal):
-        return _wider_decimal(_as_decimal(one), _as_decimal(other))
     if is_unsigned(one) != is_unsigned(other):
         # No whole number holds it and a negative one.
         if BIGINT_UNSIGNED in (one, other):
-            return _as_decimal(BIGINT_UNSIGNED)
+            return as_decimal(BIGINT_UNSIGNED)
         one, other = _SIGNED.get(one, one), _SIGNED.get(other, other)
     return max(one, other, key=_rank)
 
@@ -225,12 +275,18 @@ def _rank(type_: Type) -> int:
     return _RANK[str(type_)]
 
 
-def _as_decimal(type_: Type) -> Decimal:
+def as_decimal(type_: Type) -> Decimal:
+    """The DECIMAL that a number is beside another one."""
     if isinstance(type_, Decimal):
         return type_
+    if type_ in _FLOATING:
+        return _FLOATING[type_]
     # DataFusion's digits, by rank; a BIGINT would do with 19.
     digits: Sequence[int] = (3, 3, 5, 5, 10, 10, 20, 20)
     return Decimal(digits[_rank(type_)], 0)
+
+
+_FLOATING: dict[Type, Decimal] = {FLOAT: Decimal(14, 7), DOUBLE: Decimal(30, 15)}
 
 
 def _wider_decimal(one: Decimal, other: Decimal) -> Decimal:

@@ -20,6 +20,7 @@ from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
 from arroyo_nb.functions.user_defined import user_defined
 from arroyo_nb.plan import Plan, PlanStage
 from arroyo_nb.plan.build import Script
+from arroyo_nb.plan.expressions.arroyo_values import copying_arroyo
 from arroyo_nb.plan.expressions.clock import at_one_time
 from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.nodes import Node, Sink, Union, is_updating
@@ -57,7 +58,8 @@ def plan_script(
     catalog
         Tables of earlier cells; it is not changed.
     strict
-        Refuse what Arroyo itself refuses, also where it has one clear meaning here.
+        Refuse what Arroyo itself refuses, also where it has one clear meaning here, and
+        give its value where ours differs deliberately.
     name
         What errors call a script without a place: a path, or ``<cell>``.
 
@@ -78,6 +80,7 @@ def plan_script(
             _no_collector(),
             at_one_time(),
             user_defined(catalog.functions),
+            copying_arroyo(strict),
         ):
             return _planned(source, catalog, strict=strict)
     except ArroyoError as error:

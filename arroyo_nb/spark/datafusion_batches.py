@@ -223,6 +223,11 @@ def _problem(text: str, result: Type) -> DataProblem:
             f"a text is not a regular expression: {refused[1]}",
             hint="patterns are those of Rust's regex crate, as in Arroyo",
         )
+    if "Overflow happened on" in text or "integer overflow" in text:
+        return DataProblem(
+            "a number became too large for its type",
+            hint="cast to a wider type first, such as x::DOUBLE",
+        )
     found = _CAUSES.match(text)
     said = found["said"] if found is not None else text
     return DataProblem(f"DataFusion cannot evaluate an expression: {said}")

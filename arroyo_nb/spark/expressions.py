@@ -25,7 +25,7 @@ from arroyo_nb.engine.wrapping_arithmetic import (
     NEGATE,
     SUBTRACT,
 )
-from arroyo_nb.functions import Argument, regex
+from arroyo_nb.functions import Argument, decimals, floats, regex
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast, decimal_constant
 from arroyo_nb.functions.datafusion import datafusion_call
@@ -54,6 +54,12 @@ from arroyo_nb.schema import (
     quoted,
     quoted_text,
     spark_type,
+)
+from arroyo_nb.spark.comparisons import (
+    among,
+    between,
+    comparison,
+    is_nonzero_literal,
 )
 
 
@@ -168,19 +174,18 @@ def _narrowed(text: str, type_: Type) -> str:
 
 
 def _negated(node: exp.Neg, write: Write) -> str:
-    operand = write(node.this)
-    return f"{NEGATE}({operand})" if is_integer(type_of(node)) else f"(- {operand})"
+    operand, type_ = write(node.this), type_of(node)
+    if isinstance(type_, Decimal):
+        return decimals.negated(operand, type_)
+    return f"{NEGATE}({operand})" if is_integer(type_) else f"(- {operand})"
 
 
 def _div(node: exp.Div, write: Write) -> str:
     left, right, type_ = write(node.left), write(node.right), type_of(node)
-    if type_ in _FLOATING and _is_nonzero_literal(node.right):
+    if type_ in _FLOATING and is_nonzero_literal(node.right):
         return _single(f"({left} / {right})", type_)
     if type_ in _FLOATING:
-        # ANSI Spark refuses what IEEE 754 defines: x / 0 is an infinity or NaN.
-        infinite = f"{{0}} * {_double_text(math.inf)}"
-        quotient = f"(CASE WHEN {{1}} = 0 THEN {infinite} ELSE ({{0}} / {{1}}) END)"
-        return _single(_repeated(quotient, left, right), type_)
+        return _single(floats.quotient(left, right), type_)
     if isinstance(type_, Decimal):
         return decimal_quotient(left, right, type_)
     if type_ == BIGINT_UNSIGNED:
@@ -211,7 +216,7 @@ def decimal_quotient(dividend: str, divisor: str, type_: Decimal) -> str:
 
 def _mod(node: exp.Mod, write: Write) -> str:
     left, right, type_ = write(node.left), write(node.right), type_of(node)
-    if type_ not in _FLOATING or _is_nonzero_literal(node.right):
+    if type_ not in _FLOATING or is_nonzero_literal(node.right):
         return _narrowed(f"({left} % {right})", type_)
     remainder = "(CASE WHEN {1} = 0 THEN double('NaN') ELSE ({0} % {1}) END)"
     return _repeated(remainder, left, right)
@@ -225,14 +230,6 @@ def _single(quotient: str, type_: Type) -> str:
 def _repeated(template: str, left: str, right: str) -> str:
     """A text in which operands stand more than once."""
     return once(lambda texts: template.format(*texts), [left, right])
-
-
-def _is_nonzero_literal(node: exp.Expr) -> bool:
-    while isinstance(node, exp.Cast):
-        node = node.this
-    return (
-        isinstance(node, exp.Literal) and not node.is_string and float(node.this) != 0
-    )
 
 
 def _literal(node: exp.Literal, _write: Write) -> str:
@@ -304,15 +301,6 @@ def _short(write: Write, part: exp.Expr) -> Write:
     if len(write.only_where) <= _LONGEST_GUARD or not has_worker_call(part):
         return write
     return replace(write, only_where="")
-
-
-def _between(node: exp.Between, write: Write) -> str:
-    low, high = write(node.args["low"]), write(node.args["high"])
-    return f"({write(node.this)} BETWEEN {low} AND {high})"
-
-
-def _in(node: exp.In, write: Write) -> str:
-    return f"({write(node.this)} IN ({', '.join(map(write, node.expressions))}))"
 
 
 _BACKSLASH = re.compile(r"(\\[%_\\])|\\")
@@ -426,14 +414,14 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.BitwiseXor: _infix("^"),
     exp.BitwiseLeftShift: lambda node, write: _shift("shiftleft", node, write),
     exp.BitwiseRightShift: lambda node, write: _shift("shiftright", node, write),
-    exp.EQ: _infix("="),
-    exp.NEQ: _infix("<>"),
-    exp.GT: _infix(">"),
-    exp.GTE: _infix(">="),
-    exp.LT: _infix("<"),
-    exp.LTE: _infix("<="),
-    exp.NullSafeEQ: _infix("<=>"),
-    exp.NullSafeNEQ: lambda node, write: f"(NOT {_infix('<=>')(node, write)})",
+    exp.EQ: comparison("="),
+    exp.NEQ: comparison("<>"),
+    exp.GT: comparison(">"),
+    exp.GTE: comparison(">="),
+    exp.LT: comparison("<"),
+    exp.LTE: comparison("<="),
+    exp.NullSafeEQ: comparison("<=>"),
+    exp.NullSafeNEQ: lambda node, write: f"(NOT {comparison('<=>')(node, write)})",
     exp.Is: _infix("IS"),
     exp.And: _infix("AND"),
     exp.Or: _infix("OR"),
@@ -443,13 +431,17 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.ILike: lambda node, write: _like("ILIKE", node, write),
     exp.RegexpLike: _regexp,
     exp.RegexpILike: _regexp,
-    exp.In: _in,
-    exp.Between: _between,
+    exp.In: among,
+    exp.Between: between,
     exp.Case: _case,
     exp.Anonymous: _call,
 }
 
 
 def _shift(function: str, node: exp.Binary, write: Write) -> str:
-    # Spark's shifts take an INT, and Arroyo's operands are of one type.
-    return f"{function}({write(node.left)}, CAST({write(node.right)} AS INT))"
+    # Spark's shifts take an INT, and Arroyo's operands are of one type. Both engines
+    # shift by the last bits of the number.
+    by = write(node.right)
+    if type_of(node) == BIGINT:
+        by = f"CAST({by} & 63L AS INT)"
+    return f"{function}({write(node.left)}, {by})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from oracle.cases import Case, Outcome
 
@@ -66,6 +67,48 @@ def _is_panic(case: Case, ours: Outcome, theirs: Outcome) -> bool:
     return theirs.failure.startswith("panic")
 
 
+_SIGNS = frozenset("+-*/%")
+
+
+def _operands_of(case: Case) -> tuple[str, str] | None:
+    """The families of the operands of an arithmetic operator."""
+    match case.kind.split(" "):
+        case [one, operator, other] if operator in _SIGNS:
+            return one, other
+    return None
+
+
+def _mixes_decimal_and_unsigned(case: Case, ours: Outcome, theirs: Outcome) -> bool:
+    return set(_operands_of(case) or ()) == {"DECIMAL", "UNSIGNED"}
+
+
+def _is_truncation(case: Case, ours: Outcome, theirs: Outcome) -> bool:
+    return case.kind == "trunc" and ours.type == theirs.type in ("FLOAT", "DOUBLE")
+
+
+def _is_nvl(case: Case, ours: Outcome, theirs: Outcome) -> bool:
+    is_nvl = case.kind in ("nvl", "nvl of other types")
+    kept = ours.type if ours.type != theirs.type else ""
+    return is_nvl and bool(kept) and theirs.type in ("TEXT", "FLOAT", "DOUBLE")
+
+
+def _has_too_many_digits(case: Case, ours: Outcome, theirs: Outcome) -> bool:
+    digits = re.fullmatch(r"DECIMAL\((\d+), \d+\)", theirs.type)
+    if digits is None or not isinstance(theirs.value, Decimal) or not ours.failure:
+        return False
+    return len(theirs.value.as_tuple().digits) > int(digits[1])
+
+
+def _is_constant_null(case: Case, ours: Outcome, theirs: Outcome) -> bool:
+    is_null = ours.value is None and theirs.value is None and "NULL" in case.expression
+    return is_null and bool(ours.type) and _operands_of(case) is not None
+
+
+def _is_negated_constant(case: Case, ours: Outcome, theirs: Outcome) -> bool:
+    words = ("negative on scalar", "Overflow happened on: - ")
+    return case.kind.startswith("- ") and any(w in theirs.failure for w in words)
+
+
 DIFFERENCES = (
     DeliberateDifference(
         "nanoseconds",
@@ -83,6 +126,39 @@ DIFFERENCES = (
     ),
     DeliberateDifference(
         "panics", "DataFusion panics: there is nothing to imitate", _is_panic
+    ),
+    DeliberateDifference(
+        "DECIMAL with UNSIGNED",
+        "the digits stay: DataFusion makes the DECIMAL an UNSIGNED, which loses what "
+        "is behind the point and fails on negative numbers",
+        _mixes_decimal_and_unsigned,
+    ),
+    DeliberateDifference(
+        "trunc", "trunc(x, n) cuts off: DataFusion rounds to n places", _is_truncation
+    ),
+    DeliberateDifference(
+        "nvl",
+        "nvl keeps the type as coalesce does: DataFusion's makes a text of a time or a "
+        "list, a DOUBLE of a DECIMAL and a FLOAT of large whole numbers",
+        _is_nvl,
+    ),
+    DeliberateDifference(
+        "too many digits",
+        "DataFusion's sums and products have more digits than their DECIMAL, which "
+        "Spark cannot hold: the run fails",
+        _has_too_many_digits,
+    ),
+    DeliberateDifference(
+        "constant NULL",
+        "the result has the type that columns have: DataFusion folds an operation with "
+        "a constant NULL to NULL of the operand's type",
+        _is_constant_null,
+    ),
+    DeliberateDifference(
+        "negated constant",
+        "a constant is negated as a column is: DataFusion refuses a constant NULL of "
+        "DECIMAL, and the least integer, which it wraps around in columns",
+        _is_negated_constant,
     ),
 )
 

@@ -7,12 +7,12 @@ import pytest
 from oracle.cases import Case
 from oracle.differences import deliberate
 from oracle.report import compared
-from oracle.smallest_cases import COLUMNS, EXPRESSIONS, STILL_DIFFER
+from oracle.smallest_cases import COLUMNS, DELIBERATE, EXPRESSIONS, STILL_DIFFER
 
 
 @pytest.fixture(scope="module")
 def outcomes(engine):
-    cases = [Case(expression, COLUMNS) for expression in EXPRESSIONS]
+    cases = [Case(e, COLUMNS, DELIBERATE.get(e, "")) for e in EXPRESSIONS]
     return {one.case.expression: one for one in compared(engine, cases)}
 
 

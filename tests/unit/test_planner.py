@@ -147,6 +147,29 @@ def test_strict_refuses_what_arroyo_refuses() -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("expression", "own", "arroyos"),
+    [
+        (
+            "CAST(1 AS DECIMAL(10, 2)) + array_length(make_array(1))",
+            "DECIMAL",
+            "BIGINT UN",
+        ),
+        ("nvl(CAST(1 AS DECIMAL(10, 2)), 2)", "DECIMAL", "DOUBLE"),
+        ("nvl(DATE '2024-01-01', DATE '2024-01-02')", "DATE", "TEXT"),
+        ("trunc(1.239, 2)", "DOUBLE", "DOUBLE"),
+    ],
+)
+def test_strict_has_the_type_of_arroyos_value(
+    expression: str, own: str, arroyos: str
+) -> None:
+    query = f"SELECT {expression} AS value FROM trips"
+    for strict, wanted in ((False, own), (True, arroyos)):
+        (sink,) = plan_script(query, tables(), strict=strict).sinks
+        type_ = next(f.type for f in sink.input.schema if f.name == "value")
+        assert str(type_).startswith(wanted)
+
+
 def test_the_last_ttl_of_the_script_counts() -> None:
     script = "SET updating_ttl = '1 h'; SELECT id FROM clicks; SET updating_ttl = '2 h'"
     assert plan_script(script, tables()).options == {"updating_ttl": timedelta(hours=2)}

@@ -15,7 +15,9 @@ from typing import Any
 from sqlglot import exp
 
 from arroyo_nb.functions import casts, regex
+from arroyo_nb.functions.decimals import has_all_digits
 from arroyo_nb.plan.expressions.typing import type_of
+from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, INT, Decimal
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,39 @@ def _cast(node: exp.Cast) -> str:
     )
 
 
+_SHIFTED_BY_SPARK = (INT, BIGINT)
+"""What Spark's shifts take and give."""
+
+
+def _bits(operator: str) -> Callable[[exp.Binary], str]:
+    return lambda node: (
+        f"({{0}} {operator} {{1}})" if type_of(node) == BIGINT_UNSIGNED else ""
+    )
+
+
+def _shift(operator: str) -> Callable[[exp.Binary], str]:
+    return lambda node: (
+        "" if type_of(node) in _SHIFTED_BY_SPARK else f"({{0}} {operator} {{1}})"
+    )
+
+
+def _decimal_quotient(node: exp.Div) -> str:
+    match type_of(node), type_of(node.left), type_of(node.right):
+        case Decimal() as type_, Decimal() as dividend, Decimal() as divisor:
+            in_spark = has_all_digits(type_, dividend, divisor)
+            return "" if in_spark else "({0} / {1})"
+    return ""
+
+
 _RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.RegexpLike: _regular_expression,
     exp.RegexpILike: _regular_expression,
+    exp.BitwiseAnd: _bits("&"),
+    exp.BitwiseOr: _bits("|"),
+    exp.BitwiseXor: _bits("^"),
+    exp.BitwiseLeftShift: _shift("<<"),
+    exp.BitwiseRightShift: _shift(">>"),
+    exp.Div: _decimal_quotient,
 }

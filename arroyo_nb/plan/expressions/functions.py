@@ -13,6 +13,7 @@ from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import aggregates, json, over
 from arroyo_nb.functions.user_defined import user_functions
 from arroyo_nb.plan.expressions.access_hints import element_hint
+from arroyo_nb.plan.expressions.arroyo_values import copies_arroyo
 from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
 from arroyo_nb.plan.expressions.datafusion_operators import operator_in_datafusion
 from arroyo_nb.plan.expressions.scope import CLOCK
@@ -79,11 +80,14 @@ def plain_call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
 ROW_TIME = "row_time"
 USER_FUNCTION = "user_function"
 """Of a bound call of a user's function, in its ``meta``: the function."""
+_ARROYOS = "arroyos_function"
+"""The same of a call that has Arroyo's value, which differs from ours."""
 
 
 def called(call: exp.Anonymous) -> functions.ScalarFunction | None:
     """The function that a bound call calls; None: it is none of a table's."""
     own: functions.ScalarFunction | None = call.meta.get(USER_FUNCTION)
+    own = own or call.meta.get(_ARROYOS)
     return own or functions.scalar(call.name)
 
 
@@ -291,6 +295,8 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     if name == ROW_TIME and not arguments:
         return typed(made, Timestamp(), nullable=False)
     function = scalar_function(name)
+    if copies_arroyo() and function.arroyos is not None:
+        function = made.meta[_ARROYOS] = function.arroyos
     if name in json.NAMES and arguments:
         arguments = _whole_path(arguments)
     arguments = _with_intervals(function, arguments)

@@ -11,8 +11,16 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from arroyo_nb.errors import CatalogProblem, Unsupported
-from arroyo_nb.functions.types import common_type, is_integer, is_number, is_unsigned
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions.types import (
+    as_decimal,
+    calculated_type,
+    compared_type,
+    is_integer,
+    is_number,
+    is_unsigned,
+)
+from arroyo_nb.plan.expressions.arroyo_values import copies_arroyo
 from arroyo_nb.plan.expressions.intervals import bounded
 from arroyo_nb.plan.expressions.typing import (
     cast,
@@ -24,10 +32,7 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
     BOOLEAN,
-    BYTEA,
     DATE,
-    DOUBLE,
-    FLOAT,
     INTERVAL,
     JSON,
     JSON_VALUE,
@@ -161,7 +166,7 @@ def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
         When there is none.
     """
     types = [type_of(operand) for operand in operands]
-    common = _comparable(types)
+    common = compared_type(types)
     if common is None:
         named = ", ".join(map(str, types[:-1])) + f" and {types[-1]}"
         raise CatalogProblem(
@@ -184,24 +189,6 @@ def _made_alike(types: Sequence[Type]) -> str:
     return "write CAST(... AS TYPE), so that they have one type"
 
 
-_FLOATING: dict[Type, Decimal] = {FLOAT: Decimal(14, 7), DOUBLE: Decimal(30, 15)}
-"""The decimals that DataFusion compares floating numbers with a DECIMAL in."""
-
-
-def _comparable(types: Sequence[Type]) -> Type | None:
-    if any(isinstance(type_, Decimal) for type_ in types):
-        types = [_FLOATING.get(type_, type_) for type_ in types]
-    common = common_type(types)
-    if common is not None:
-        return common
-    if set(types) <= {BYTEA, TEXT, NULL}:
-        return BYTEA
-    # A number next to a text is compared as text.
-    if all(t in (TEXT, NULL) or is_number(t) for t in types):
-        return TEXT
-    return None
-
-
 def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     pair = (type_of(left), type_of(right))
     if isinstance(left, exp.Interval) and isinstance(right, exp.Interval):
@@ -209,7 +196,8 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
     temporal = _temporal(kind, *pair)
     if temporal is not None:
         return _typed_operator(kind, left, right, temporal)
-    if not all(is_number(t) or t == NULL for t in pair) or pair == (NULL, NULL):
+    common = calculated_type(*pair)
+    if common is None or common == NULL:
         raise CatalogProblem(
             f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
             "to valid types",
@@ -217,8 +205,9 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
             or _arrow_hint(kind, left, right)
             or _text_hint(kind, left, right),
         )
-    common = common_type(pair)
-    assert common is not None
+    if copies_arroyo() and any(isinstance(type_, Decimal) for type_ in pair):
+        # Arroyo makes the DECIMAL an UNSIGNED, without what is behind the point.
+        common = next(filter(is_unsigned, pair), common)
     if isinstance(common, Decimal):
         return _decimal(kind, left, right)
     return _typed_operator(kind, cast(left, common), cast(right, common), common)
@@ -284,7 +273,11 @@ def _temporal(kind: type[exp.Expr], left: Type, right: Type) -> Type | None:
 
 def _decimal(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Operands keep their own precision; the result's is Arrow's rule."""
-    one, other = (_as_decimal(side) for side in (left, right))
+    types = (type_of(left), type_of(right))
+    if BIGINT_UNSIGNED in types and not any(isinstance(t, Decimal) for t in types):
+        # No whole number holds both: both are the decimal that holds the larger one.
+        types = (BIGINT_UNSIGNED, BIGINT_UNSIGNED)
+    one, other = _operand_decimal(*types), _operand_decimal(*reversed(types))
     scale = max(one.scale, other.scale)
     whole = max(one.precision - one.scale, other.precision - other.scale)
     match kind:
@@ -302,29 +295,30 @@ def _decimal(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return _typed_operator(kind, cast(left, one), cast(right, other), type_)
 
 
-def _as_decimal(operand: exp.Expr) -> Decimal:
-    type_ = type_of(operand)
-    if isinstance(type_, Decimal):
-        return type_
-    common = common_type((type_, Decimal(1, 0)))
-    return common if isinstance(common, Decimal) else Decimal(38, 10)
+def _operand_decimal(own: Type, other: Type) -> Decimal:
+    return as_decimal(other if own == NULL else own)
 
 
 def _bitwise(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     pair = (type_of(left), type_of(right))
-    # Its column is a DECIMAL to Spark, which has no bits.
-    if BIGINT_UNSIGNED in pair:
-        raise Unsupported(
-            f"{SYMBOLS[kind]} on BIGINT UNSIGNED is not supported",
-            hint="cast it to BIGINT first",
-        )
-    common = common_type(pair)
-    if common is None or not is_integer(common):
+    common = _bits_type(*pair)
+    if common is None:
         raise CatalogProblem(
             f"Cannot infer common type for bitwise operation {pair[0]} {SYMBOLS[kind]} "
             f"{pair[1]}"
         )
     return _typed_operator(kind, cast(left, common), cast(right, common), common)
+
+
+def _bits_type(one: Type, other: Type) -> Type | None:
+    """A whole number: beside one another number is made one, and all beside a BIGINT
+    UNSIGNED are made that."""
+    whole = [type_ for type_ in (one, other) if is_integer(type_)]
+    if not whole or calculated_type(one, other) is None:
+        return None
+    if BIGINT_UNSIGNED in whole:
+        return BIGINT_UNSIGNED
+    return calculated_type(whole[0], whole[-1])
 
 
 def _typed_operator(

@@ -143,10 +143,11 @@ def case(
     CatalogProblem
         When the results have none.
     """
-    results = [*values, default] if default is not None else [*values]
+    # The type is found from ELSE on.
+    results = [default, *values] if default is not None else [*values]
     nullable = default is None or any(map(is_nullable, results))
     results = alike(results, "CASE")
-    otherwise = results.pop() if default is not None else None
+    otherwise = results.pop(0) if default is not None else None
     made = exp.Case(
         ifs=[exp.If(this=t, true=v) for t, v in zip(tests, results, strict=True)],
         default=otherwise,

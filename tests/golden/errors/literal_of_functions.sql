@@ -20,10 +20,10 @@ SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(202
 --   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
 --                                                                                                                    ^^^
 --   hint: write it as in '2024-01-31 12:30:00'
--- <cell>:1:167: 'never' is not a valid TIMESTAMP
+-- <cell>:1:154: coalesce() does not take (TIMESTAMP, TEXT)
 --   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
---                                                                                                                                            ^^^^^^^
---   hint: write it as in '2024-01-31 12:30:00'
+--                                                                                                                               ^^^^^^^^^^^^^^^^^^^^^
+--   hint: write CAST(... AS TYPE), so that they have one type
 -- <cell>:1:192: power() of whole numbers takes no negative exponent
 --   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
 --                                                                                                                                                                     ^
