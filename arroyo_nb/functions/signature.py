@@ -19,9 +19,17 @@ from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
-from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
+from arroyo_nb.functions.types import (
+    castable,
+    common_type,
+    fits,
+    is_integer,
+    is_number,
+)
 from arroyo_nb.functions.user_defined import UserDefined
 from arroyo_nb.schema import (
+    BIGINT,
+    BIGINT_UNSIGNED,
     EPOCH,
     JSON,
     JSON_VALUE,
@@ -29,6 +37,7 @@ from arroyo_nb.schema import (
     TEXT,
     Decimal,
     ListOf,
+    Primitive,
     StructOf,
     Type,
 )
@@ -42,21 +51,26 @@ class SignatureProblem(CatalogProblem):
 class ParameterKind(Enum):
     """A parameter that takes several types. It keeps the argument's own; but lists and
     the values for them, as in ``(LIST, ELEMENT)`` and ``(LIST, LIST)``, are all cast to
-    what is common to them. A way into a document of JSON has names and indices."""
+    what is common to them. ``TYPED_LIST`` takes no bare NULL. A way into a document of
+    JSON has names and indices."""
 
     ANY = "any"
     NUMBER = "number"
-    LIST = "list"
+    LIST = "list or NULL"
+    TYPED_LIST = "list"
     OTHER_LIST = "list of its own"
     ELEMENT = "element"
+    AS_TEXT = "any value, as text"
+    WHOLE = "whole number"
     DOCUMENT = "JSON"
     KEY = "name or index"
     STRUCT = "struct"
     DECIMAL = "DECIMAL"
 
 
-_LISTS = (ParameterKind.LIST, ParameterKind.OTHER_LIST)
-_RELATED = (ParameterKind.LIST, ParameterKind.ELEMENT)
+_RELATED_LISTS = (ParameterKind.LIST, ParameterKind.TYPED_LIST)
+_LISTS = (*_RELATED_LISTS, ParameterKind.OTHER_LIST)
+_RELATED = (*_RELATED_LISTS, ParameterKind.ELEMENT)
 _WHOLE = Decimal(20, 0)
 """A decimal that holds every whole number."""
 
@@ -95,6 +109,8 @@ class Argument:
         The value of an interval literal.
     span
         Its place in the script.
+    was_null
+        Whether it is a bare NULL, which has been cast to this type.
     """
 
     sql: str
@@ -103,6 +119,7 @@ class Argument:
     number: int | None = None
     duration: timedelta | None = None
     span: Span | None = None
+    was_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +200,7 @@ class Signature:
         if self._relates:
             common = self._common(types) or NULL
             related: dict[Parameter, Type] = {
-                ParameterKind.LIST: ListOf(common),
+                **dict.fromkeys(_RELATED_LISTS, ListOf(common)),
                 ParameterKind.ELEMENT: common,
             }
             return [related.get(w, t) for w, t in zip(wanted, own, strict=True)]
@@ -201,7 +218,7 @@ class Signature:
         wanted = self._parameters(len(types))
         if self._relates:
             return [
-                _element(given) if want is ParameterKind.LIST else given
+                _element(given) if want in _RELATED_LISTS else given
                 for given, want in zip(types, wanted, strict=True)
                 if want in _RELATED
             ]
@@ -232,14 +249,18 @@ class Signature:
 
 def _fits(given: Type, wanted: Parameter) -> bool:
     if given == NULL:
-        return True
+        return wanted is not ParameterKind.TYPED_LIST
     match wanted:
         case ParameterKind.ANY | ParameterKind.ELEMENT:
             return True
         case ParameterKind.NUMBER:
             return is_number(given)
-        case ParameterKind.LIST | ParameterKind.OTHER_LIST:
+        case ParameterKind.LIST | ParameterKind.TYPED_LIST | ParameterKind.OTHER_LIST:
             return isinstance(given, ListOf)
+        case ParameterKind.AS_TEXT:
+            return castable(given, TEXT)
+        case ParameterKind.WHOLE:
+            return is_integer(given) and given != BIGINT_UNSIGNED
         case ParameterKind.DOCUMENT:
             return given in (TEXT, JSON, JSON_VALUE)
         case ParameterKind.KEY:
@@ -248,6 +269,9 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return isinstance(given, StructOf)
         case ParameterKind.DECIMAL:
             return isinstance(given, Decimal) or is_integer(given)
+        case Primitive("BIGINT"):
+            # DataFusion makes none of an unsigned one, which may be larger.
+            return fits(given, BIGINT) and given != BIGINT_UNSIGNED
         case _:
             return fits(given, wanted)
 
@@ -258,6 +282,8 @@ def _own(given: Type, wanted: Parameter) -> Type:
         return wanted
     if wanted is ParameterKind.DECIMAL and not isinstance(given, Decimal):
         return _WHOLE
+    if wanted is ParameterKind.AS_TEXT:
+        return TEXT
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given
 
 
@@ -285,7 +311,7 @@ class ScalarFunction:
     signatures
         What it takes and gives; the first that fits counts.
     template
-        What it is in Spark SQL.
+        What it is in Spark SQL; None: DataFusion evaluates every call.
     doc
         What it gives, in one line.
     nulls
@@ -314,7 +340,7 @@ class ScalarFunction:
 
     name: str
     signatures: tuple[Signature, ...]
-    template: Template
+    template: Template | None
     doc: str
     nulls: Nulls | Callable[[Sequence[bool]], bool] = Nulls.STRICT
     aliases: tuple[str, ...] = ()
@@ -397,7 +423,7 @@ class ScalarFunction:
             result = self.check(
                 [a.type for a in arguments], [a.literal for a in arguments]
             )
-            operands = [operand(a) for a in ready]
+            operands = [*map(operand, ready)]
             return datafusion_call(template, operands, result, only_where=only_where)
         return once(partial(self._written, ready), [a.sql for a in ready])
 
@@ -429,13 +455,18 @@ class ScalarFunction:
             if argument.literal is not None:
                 check_text(argument.literal, target, argument.span)
         return [
-            replace(a, sql=cast(a.sql, a.type, target, literal=a.literal), type=target)
+            replace(
+                a,
+                sql=cast(a.sql, a.type, target, literal=a.literal),
+                type=target,
+                was_null=a.type == NULL,
+            )
             for a, target in zip(arguments, targets, strict=True)
         ]
 
     def _written(self, arguments: Sequence[Argument], texts: Sequence[str]) -> str:
         """The template over other texts of the arguments."""
-        assert not isinstance(self.template, ClockTemplate)
+        assert not isinstance(self.template, ClockTemplate | None)
         if isinstance(self.template, str):
             return self.template.format(*texts, all=", ".join(texts))
         pairs = zip(arguments, texts, strict=True)
@@ -461,16 +492,19 @@ class ScalarFunction:
         )
 
 
+def always(template: str) -> DataFusionTemplate:
+    """That DataFusion evaluates every call, and how it is written."""
+    return lambda _: template
+
+
 def operand(argument: Argument) -> Operand:
     """An argument as an operand of a call of DataFusion."""
+    if argument.was_null:
+        # DataFusion does not take a bare NULL for that of a type.
+        return Operand(argument.sql, NULL)
     constant = None
     if argument.literal is not None and argument.type == TEXT:
         constant = text_literal(argument.literal)
     elif argument.number is not None:
         constant = str(argument.number)
     return Operand(argument.sql, argument.type, constant)
-
-
-def text_of(argument: Argument) -> str:
-    """An argument as text, whatever its type is."""
-    return cast(argument.sql, argument.type, TEXT)

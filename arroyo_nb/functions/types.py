@@ -58,6 +58,16 @@ def is_number(type_: Type) -> bool:
     return is_integer(type_) or type_ in (FLOAT, DOUBLE) or isinstance(type_, Decimal)
 
 
+def has_floats(type_: Type) -> bool:
+    """Is there a FLOAT or DOUBLE in its values?"""
+    match type_:
+        case ListOf(element):
+            return has_floats(element)
+        case StructOf(fields):
+            return any(has_floats(field.type) for field in fields)
+    return type_ in (FLOAT, DOUBLE)
+
+
 def fits(given: Type, wanted: Type) -> bool:
     """May a value stand where another type is wanted, by an implicit cast?"""
     if given in (wanted, NULL):

@@ -24,6 +24,7 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
     BOOLEAN,
+    BYTEA,
     DATE,
     INTERVAL,
     JSON,
@@ -92,6 +93,8 @@ def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     if kind in (exp.And, exp.Or):
         word = SYMBOLS[kind]
         return _typed_operator(kind, boolean(left, word), boolean(right, word), BOOLEAN)
+    if kind is exp.DPipe:
+        _check_joined(left, right)
     return _typed_operator(
         kind,
         as_text(left, SYMBOLS[kind]),
@@ -145,6 +148,17 @@ def as_text(operand: exp.Expr, operator: str) -> exp.Expr:
     return cast(operand, TEXT)
 
 
+def _check_joined(left: exp.Expr, right: exp.Expr) -> None:
+    """One of both is a text; any other value is its text then."""
+    types = (type_of(left), type_of(right))
+    if not any(type_ in (TEXT, JSON, JSON_VALUE) for type_ in types):
+        raise CatalogProblem(
+            f"Cannot infer common argument type for operator ||: {types[0]} and "
+            f"{types[1]}",
+            hint="join texts, as in CAST(x AS TEXT) || y; || joins lists too",
+        )
+
+
 AS_TEXT = "number_as_text"
 """What marks a number that is compared as text."""
 
@@ -185,7 +199,9 @@ def _comparable(types: Sequence[Type]) -> Type | None:
     common = common_type(types)
     if common is not None:
         return common
-    # A number next to a text is compared as text.
+    # A text next to bytes is compared by its bytes, a number next to a text as text.
+    if BYTEA in types and all(t in (BYTEA, TEXT, NULL) for t in types):
+        return BYTEA
     if all(t in (TEXT, NULL) or is_number(t) for t in types):
         return TEXT
     return None
