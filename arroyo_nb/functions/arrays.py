@@ -96,7 +96,8 @@ def _joined(arguments: Sequence[Argument]) -> str:
         return "array_to_string({0}, {1})"
     if null[0].literal is not None:
         return "array_to_string({0}, {1}, {2})"
-    if items.type != ListOf(TEXT):
+    element = items.type.element if isinstance(items.type, ListOf) else NULL
+    if not (element in (TEXT, BOOLEAN) or is_integer(element)):
         raise Unsupported(
             "the text for NULLs must be a literal",
             span=null[0].span,
@@ -105,7 +106,8 @@ def _joined(arguments: Sequence[Argument]) -> str:
     # DataFusion takes that of the first row for all rows.
     return (
         "(CASE WHEN {2} IS NULL THEN array_to_string({0}, {1}) ELSE "
-        "array_to_string(array_replace_all({0}, CAST(NULL AS TEXT), {2}), {1}) END)"
+        "array_to_string(array_replace_all(CAST({0} AS TEXT[]), "
+        "CAST(NULL AS TEXT), {2}), {1}) END)"
     )
 
 

@@ -9,7 +9,6 @@ from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
-    Literals,
     Nulls,
     Parameter,
     ParameterKind,
@@ -19,9 +18,8 @@ from arroyo_nb.functions.signature import (
     Template,
     always,
 )
-from arroyo_nb.functions.types import common_type
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import BIGINT, NULL, TEXT, ListOf, Type
+from arroyo_nb.schema import BIGINT, TEXT
 
 _LIST, _ELEMENT = ParameterKind.LIST, ParameterKind.ELEMENT
 _TYPED = ParameterKind.TYPED_LIST
@@ -57,7 +55,7 @@ def _in_datafusion(
     """The same, of one that DataFusion evaluates."""
     return ScalarFunction(
         name,
-        (Signature(parameters, _changed, optional=optional),),
+        (Signature(parameters, Result.LIST_OR_NULL, optional=optional),),
         None,
         doc,
         Nulls.ALWAYS,
@@ -65,15 +63,6 @@ def _in_datafusion(
         example=example,
         datafusion=always(template) if isinstance(template, str) else template,
     )
-
-
-def _changed(types: Sequence[Type], _: Literals) -> Type:
-    """A list of what is common; a bare NULL stays one."""
-    if types[0] == NULL:
-        return NULL
-    listed, *values = types
-    assert isinstance(listed, ListOf)
-    return ListOf(common_type((listed.element, *values)) or NULL)
 
 
 _ORDERS = ("ASC", "DESC")

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
-    Literals,
     Nulls,
     ParameterKind,
     Result,
@@ -16,8 +15,8 @@ from arroyo_nb.functions.signature import (
     Signature,
     always,
 )
-from arroyo_nb.functions.types import common_type, has_floats
-from arroyo_nb.schema import BOOLEAN, NULL, Type
+from arroyo_nb.functions.types import has_floats
+from arroyo_nb.schema import BOOLEAN
 
 _LIST = ParameterKind.LIST
 _TYPED = ParameterKind.TYPED_LIST
@@ -46,11 +45,6 @@ def _of_two(call: str, where_both_are: str) -> DataFusionTemplate:
         return call if any(a.was_null for a in arguments) else where_both_are
 
     return datafusion
-
-
-def _difference_type(types: Sequence[Type], _: Literals) -> Type:
-    """A list of what is common; a bare NULL stays one."""
-    return NULL if types[0] == NULL else common_type(types) or NULL
 
 
 FUNCTIONS = (
@@ -91,7 +85,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "array_except",
-        (Signature((_LIST, _LIST), _difference_type),),
+        (Signature((_LIST, _LIST), Result.LIST_OR_NULL),),
         None,
         "the elements of the first that the second has not, each once",
         Nulls.ALWAYS,

@@ -22,6 +22,7 @@ from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import (
     castable,
     common_type,
+    element_type,
     fits,
     is_integer,
     is_number,
@@ -56,8 +57,8 @@ class ParameterKind(Enum):
 
     ANY = "any"
     NUMBER = "number"
-    LIST = "list or NULL"
-    TYPED_LIST = "list"
+    LIST = "list"
+    TYPED_LIST = "list with a type"
     OTHER_LIST = "list of its own"
     ELEMENT = "element"
     AS_TEXT = "any value, as text"
@@ -82,6 +83,7 @@ class Result(Enum):
     COMMON = "common to all arguments"
     COMMON_OF_REST = "common to all arguments but the first"
     ELEMENT = "the list's element"
+    LIST_OR_NULL = "a list of what is common to all; of a bare NULL one"
     LIST_OF_COMMON = "a list of what is common to all arguments, or to its elements"
 
 
@@ -184,7 +186,9 @@ class Signature:
                 return types[0]
             case Result.COMMON | Result.COMMON_OF_REST:
                 return self._common(types) or NULL
-            case Result.LIST_OF_COMMON:
+            case Result.LIST_OR_NULL if types[0] == NULL:
+                return NULL
+            case Result.LIST_OF_COMMON | Result.LIST_OR_NULL:
                 return ListOf(self._common(types) or NULL)
             case Result.ELEMENT:
                 return _element(types[0])
@@ -231,7 +235,14 @@ class Signature:
                 return ()
 
     def _common(self, types: Sequence[Type]) -> Type | None:
-        return common_type(self._unified(types))
+        unified = self._unified(types)
+        if not self._relates:
+            return common_type(unified)
+        wanted = [p for p in self._parameters(len(types)) if p in _RELATED]
+        pairs = [*zip(unified, wanted, strict=True)]
+        lists = [type_ for type_, want in pairs if want in _RELATED_LISTS]
+        values = [type_ for type_, want in pairs if want is ParameterKind.ELEMENT]
+        return element_type(lists, values)
 
     def _parameters(self, n: int) -> tuple[Parameter, ...]:
         if n <= len(self.parameters):
@@ -240,11 +251,15 @@ class Signature:
 
     def __str__(self) -> str:
         required = len(self.parameters) - self.optional
-        words = [
-            str(p.value if isinstance(p, ParameterKind) else p) for p in self.parameters
-        ]
+        words = [*map(_word, self.parameters)]
         words[required:] = [f"[{word}]" for word in words[required:]]
         return ", ".join(words + (["..."] if self.repeats else []))
+
+
+def _word(parameter: Parameter) -> str:
+    if parameter in _RELATED_LISTS:
+        return ParameterKind.LIST.value
+    return str(parameter.value if isinstance(parameter, ParameterKind) else parameter)
 
 
 def _fits(given: Type, wanted: Parameter) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
+    Literals,
     Nulls,
     Parameter,
     ParameterKind,
@@ -16,7 +17,17 @@ from arroyo_nb.functions.signature import (
     Signature,
     Template,
 )
-from arroyo_nb.schema import BIGINT, BOOLEAN, INT, INT_UNSIGNED, TEXT, Type
+from arroyo_nb.functions.types import is_unsigned
+from arroyo_nb.schema import (
+    BIGINT,
+    BIGINT_UNSIGNED,
+    BOOLEAN,
+    INT,
+    INT_UNSIGNED,
+    NULL,
+    TEXT,
+    Type,
+)
 
 _T, _TT, _TTT = (TEXT,), (TEXT, TEXT), (TEXT, TEXT, TEXT)
 _WHOLE, _SHOWN = ParameterKind.WHOLE, ParameterKind.AS_TEXT
@@ -25,7 +36,7 @@ _WHOLE, _SHOWN = ParameterKind.WHOLE, ParameterKind.AS_TEXT
 def _row(
     name: str,
     parameters: tuple[Parameter, ...],
-    result: Type,
+    result: Type | Callable[[Sequence[Type], Literals], Type],
     template: Template | None,
     doc: str,
     *,
@@ -64,10 +75,10 @@ def _count(argument: Argument) -> str:
     """A whole number as Spark's INT, which a text is never as long as."""
     if argument.number is not None:
         return str(max(-_LARGEST, min(_LARGEST, argument.number)))
-    if argument.type not in (BIGINT, INT_UNSIGNED):
+    if argument.type not in (INT, BIGINT, INT_UNSIGNED, BIGINT_UNSIGNED):
         return argument.sql
     cases = f"WHEN {{0}} > {_LARGEST} THEN {_LARGEST} "
-    if argument.type == BIGINT:
+    if not is_unsigned(argument.type):
         cases += f"WHEN {{0}} < -{_LARGEST} THEN -{_LARGEST} "
     count = f"(CASE {cases}ELSE CAST({{0}} AS INT) END)"
     return once(lambda texts: count.format(*texts), [argument.sql])
@@ -98,6 +109,16 @@ def _right(arguments: Sequence[Argument]) -> str:
     return once(lambda texts: cut.format(*texts), [text, count])
 
 
+def _substring_type(types: Sequence[Type], _: Literals) -> Type:
+    for type_ in types[1:]:
+        if type_ not in (INT, BIGINT, NULL):
+            raise CatalogProblem(
+                f"the start and the length of substr() are INT or BIGINT, not {type_}",
+                hint="write CAST(... AS BIGINT)",
+            )
+    return TEXT
+
+
 _NEGATIVE = "the length of a part of a text must not be negative"
 
 
@@ -117,7 +138,8 @@ def _substring(arguments: Sequence[Argument]) -> str:
     else:
         number = "IF({1} < 1, CAST({1} AS BIGINT) - 1 + {2}, {2})"
         write = (
-            f"IF({{2}} < 0, raise_error('{_NEGATIVE}'), substr({{0}}, {first}, "
+            "IF({2} < 0 AND {0} IS NOT NULL AND {1} IS NOT NULL, "
+            f"raise_error('{_NEGATIVE}'), substr({{0}}, {first}, "
             f"CAST(IF({number} < 0, 0, {number}) AS INT)))"
         )
     texts = [text.sql, *map(_count, arguments[1:])]
@@ -324,10 +346,9 @@ FUNCTIONS = (
         optional=1,
         example="overlay('abcdef', 'X', 2, 3) -> 'aXef'",
     ),
-    _row(
+    ScalarFunction(
         "repeat",
-        (TEXT, _WHOLE),
-        TEXT,
+        (Signature((TEXT, _WHOLE), TEXT), Signature((TEXT, BIGINT_UNSIGNED), TEXT)),
         lambda a: f"repeat({a[0].sql}, {_count(a[1])})",
         "n times the text",
         example="repeat('ab', 2) -> 'abab'",
@@ -405,7 +426,7 @@ FUNCTIONS = (
     _row(
         "substr",
         (TEXT, _WHOLE, _WHOLE),
-        TEXT,
+        _substring_type,
         _substring,
         "substr(s, start, n): n characters from start",
         optional=1,

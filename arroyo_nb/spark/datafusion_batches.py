@@ -156,6 +156,9 @@ def _with_parts(
     else:
         others = others[:1]
         parts = [convert(array.values, type_.element)]
+        if type_.element == NULL:
+            # Spark holds a list of nothing but NULLs as one of texts.
+            parts = [pa.nulls(len(parts[0]), wanted.value_type)]
     buffers = [validity, *others]
     return pa.Array.from_buffers(wanted, len(array), buffers, children=parts)
 

@@ -362,6 +362,9 @@ def _aggregate(
     row = aggregates.aggregate(name)
     if row.of_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
+    ignores = bool(arguments) and isinstance(arguments[0], exp.IgnoreNulls)
+    if ignores or (arguments and isinstance(arguments[0], exp.RespectNulls)):
+        arguments[0] = arguments[0].this
     bound = [bind(argument, scope) for argument in arguments]
     if within is not None:
         ordered_by = _ordered(within, scope)
@@ -373,9 +376,10 @@ def _aggregate(
             hint=f"write {name}(0.5) WITHIN GROUP (ORDER BY x)",
         )
     ordered = [_ordered(item, scope) for item in order]
-    return aggregate_calls.aggregate_call(
+    call = aggregate_calls.aggregate_call(
         name, bound, distinct=distinct, order=ordered, over=over
     )
+    return aggregate_calls.without_nulls(name, call) if ignores else call
 
 
 def _ordered(node: exp.Expr, scope: Scope) -> exp.Ordered:
@@ -396,6 +400,17 @@ def _within_group(
             hint=ELSEWHERE.get(call.name.lower()),
         )
     return _aggregate(name, call, scope, order[0], over=over)
+
+
+def _about_nulls(node: exp.IgnoreNulls | exp.RespectNulls, scope: Scope) -> exp.Expr:
+    """``IGNORE NULLS`` and ``RESPECT NULLS`` behind a call."""
+    call = bind(node.this, scope)
+    if not aggregate_calls.is_aggregate(call):
+        raise refused(node)
+    if isinstance(node, exp.RespectNulls):
+        return call
+    name = str(aggregates.primary(node.this.name.lower()))
+    return aggregate_calls.without_nulls(name, call)
 
 
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
@@ -487,6 +502,8 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     ),
     exp.Anonymous: _call,
     exp.Filter: _filter,
+    exp.IgnoreNulls: _about_nulls,
+    exp.RespectNulls: _about_nulls,
     exp.WithinGroup: _within_group,
     exp.Window: _over,
 }
