@@ -148,7 +148,6 @@ STILL_DIFFER: frozenset[str] = frozenset(
         "DATE '2024-03-01' - INTERVAL '90 seconds'",
         "date_trunc('day', CAST(t AS TIMESTAMP(3)))",
         "coalesce(CAST(t AS TIMESTAMP(3)), CAST(t AS TIMESTAMP(6)))",
-        "to_timestamp_millis(u)",
         "date_bin(INTERVAL '1 day', t, t)",
         "sin(f)",
         "sqrt(f)",
