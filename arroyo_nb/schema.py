@@ -285,7 +285,8 @@ def spark_type(type_: Type) -> str:
         case Timestamp():
             return "timestamp"
         case ListOf(element):
-            return f"array<{spark_type(element)}>"
+            # Arrow takes no list of nothing from Spark.
+            return f"array<{spark_type(TEXT if element == NULL else element)}>"
         case StructOf(fields):
             inner = ", ".join(f"{quoted(f.name)}: {spark_type(f.type)}" for f in fields)
             return f"struct<{inner}>"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.signature import Argument, ScalarFunction, Signature
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import BYTEA, TEXT, Type, quoted_text
+from arroyo_nb.schema import BYTEA, TEXT, Type
 
 # How the digest of 'abc' begins, by the number of bits.
 _SHA = {224: "23097d22", 256: "ba7816bf", 384: "cb00753f", 512: "ddaf35a1"}
@@ -17,43 +17,51 @@ def _of_bytes(result: Type, *more: Type) -> tuple[Signature, ...]:
     return (Signature((BYTEA, *more), result),)
 
 
-def _choice(given: Argument, what: str, cases: dict[str, str]) -> str:
-    argument = given.sql
-    if given.literal is not None:
-        word = given.literal.lower()
-        if word not in cases:
-            raise CatalogProblem(
-                f"unknown {what} '{given.literal}'",
-                span=given.span,
-                hint=did_you_mean(word, cases),
-            )
-        return cases[word]
-    arms = "".join(f" WHEN {quoted_text(k)} THEN {v}" for k, v in cases.items())
-    known = ", ".join(cases)
-    failure = (
-        f"concat({quoted_text(f'unknown {what} ')}, {argument}, '; known: {known}')"
-    )
-    return f"(CASE lower({argument}){arms} ELSE raise_error({failure}) END)"
+_ENCODINGS = {
+    "hex": "lower(hex({0}))",
+    # Spark's has padding, and lines of 76 characters.
+    "base64": "translate(base64({0}), '=\\r\\n', '')",
+}
+_DIGESTS = {
+    "md5": "unhex(md5({0}))",
+    **{f"sha{bits}": f"unhex(sha2({{0}}, {bits}))" for bits in _SHA},
+    **dict.fromkeys(("blake2s", "blake2b", "blake3"), ""),
+}
+"""What they are in Spark SQL; empty: Spark has none."""
+
+
+def _chosen(given: Argument, what: str, known: Collection[str]) -> str:
+    """The word for one of those that are known; case counts."""
+    every = "known: " + ", ".join(known)
+    if given.literal is None:
+        raise Unsupported(f"the {what} must be a literal", span=given.span, hint=every)
+    if given.literal not in known:
+        raise CatalogProblem(
+            f"unknown {what} '{given.literal}'",
+            span=given.span,
+            hint=did_you_mean(given.literal.lower(), known) or every,
+        )
+    return given.literal
 
 
 def _encode(arguments: Sequence[Argument]) -> str:
-    value, encoding = arguments[0].sql, arguments[1]
-    # Spark's has padding, and lines of 76 characters.
-    base64 = f"translate(base64({value}), '=\\r\\n', '')"
-    cases = {"hex": f"lower(hex({value}))", "base64": base64}
-    return _choice(encoding, "encoding", cases)
+    word = _chosen(arguments[1], "encoding", _ENCODINGS)
+    return _ENCODINGS[word].format(arguments[0].sql)
 
 
 def _decode(arguments: Sequence[Argument]) -> str:
-    value, encoding = arguments[0].sql, arguments[1]
-    cases = {"hex": f"unhex({value})", "base64": f"unbase64({value})"}
-    return _choice(encoding, "encoding", cases)
+    _chosen(arguments[1], "encoding", _ENCODINGS)
+    return "decode({0}, {1})"
 
 
 def _digest(arguments: Sequence[Argument]) -> str:
-    value, method = arguments[0].sql, arguments[1]
-    cases = {f"sha{bits}": f"unhex(sha2({value}, {bits}))" for bits in _SHA}
-    return _choice(method, "digest", {"md5": f"unhex(md5({value}))", **cases})
+    word = _chosen(arguments[1], "digest", _DIGESTS)
+    return _DIGESTS[word].format(arguments[0].sql)
+
+
+def _digest_elsewhere(arguments: Sequence[Argument]) -> str:
+    word = _chosen(arguments[1], "digest", _DIGESTS)
+    return "" if _DIGESTS[word] else "digest({0}, {1})"
 
 
 FUNCTIONS = (
@@ -66,17 +74,19 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "decode",
-        (Signature((TEXT, TEXT), BYTEA),),
-        _decode,
-        "bytes of 'hex' or 'base64' text",
+        (Signature((TEXT, TEXT), BYTEA), Signature((BYTEA, TEXT), BYTEA)),
+        None,
+        "bytes of 'hex' or 'base64' text (without padding); any other is an error",
         example="decode('617a', 'hex') -> 0x617a",
+        datafusion=_decode,
     ),
     ScalarFunction(
         "digest",
         _of_bytes(BYTEA, TEXT),
         _digest,
-        "digest(x, 'sha256'): bytes; md5 and sha224 to sha512",
+        "digest(x, 'sha256'): bytes; md5, sha224 to sha512, blake2s, blake2b, blake3",
         example="digest('abc', 'md5') -> 0x900150983cd24fb0d6963f7d28e17f72",
+        datafusion=_digest_elsewhere,
     ),
     ScalarFunction(
         "md5",

@@ -12,11 +12,18 @@ from collections.abc import Sequence
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions import patterns
 from arroyo_nb.functions.common_patterns import CommonPattern, common_pattern
-from arroyo_nb.functions.signature import Argument, Nulls, ScalarFunction, Signature
-from arroyo_nb.schema import BIGINT, BOOLEAN, INT, TEXT, ListOf, quoted_text
+from arroyo_nb.functions.signature import (
+    Argument,
+    Nulls,
+    ParameterKind,
+    ScalarFunction,
+    Signature,
+)
+from arroyo_nb.schema import BIGINT, BOOLEAN, TEXT, ListOf, quoted_text
 from arroyo_nb.source import Span
 
 _FLAGS = frozenset("imsxU")
+_SHOWN = ParameterKind.AS_TEXT
 
 
 def matches(text: str, pattern: str, *, any_case: bool) -> str:
@@ -226,7 +233,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "regexp_count",
-        (Signature((TEXT, TEXT, INT, TEXT), BIGINT, optional=2),),
+        (Signature((_SHOWN, _SHOWN, BIGINT, _SHOWN), BIGINT, optional=2),),
         _count,
         "how often it matches: regexp_count(s, pattern, start, flags); 0 of NULL",
         Nulls.NEVER,
@@ -235,7 +242,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "regexp_match",
-        (Signature((TEXT, TEXT, TEXT), ListOf(TEXT), optional=1),),
+        (Signature((_SHOWN,) * 3, ListOf(TEXT), optional=1),),
         _match,
         "groups of the first match, or the match; NULL where there is none",
         Nulls.ALWAYS,
@@ -245,7 +252,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "regexp_replace",
-        (Signature((TEXT, TEXT, TEXT, TEXT), TEXT, optional=1),),
+        (Signature((_SHOWN,) * 4, TEXT, optional=1),),
         _replace,
         "the first match replaced; all with the flag 'g'",
         example="regexp_replace('abab', 'a', 'x', 'g') -> 'xbxb'",

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.signature import (
     Argument,
+    DataFusionTemplate,
     Literals,
+    Nulls,
     ParameterKind,
     ScalarFunction,
     Signature,
-    Template,
 )
-from arroyo_nb.functions.types import fits
+from arroyo_nb.functions.types import fits, is_integer
 from arroyo_nb.schema import (
     BIGINT,
+    BIGINT_UNSIGNED,
     DATE,
     INTERVAL,
+    NULL,
+    TEXT,
     ListOf,
     Timestamp,
     Type,
@@ -28,13 +31,19 @@ from arroyo_nb.schema import (
 _TIME = Timestamp()
 
 
-def _times_type(types: Sequence[Type], _: Literals) -> Type:
-    """Of dates a list of dates, of other times one of times."""
+def _type(types: Sequence[Type], _: Literals) -> Type:
+    """Of numbers a list of BIGINT, of dates and texts one of dates, of other times one
+    of times; NULL of a bare NULL."""
+    if NULL in types:
+        return NULL
     ends = types[:2]
-    if all(end == DATE for end in ends):
-        return ListOf(DATE)
-    if all(fits(end, _TIME) for end in ends):
-        return ListOf(_TIME)
+    if all(map(is_integer, types)):
+        return ListOf(BIGINT)
+    if len(types) == 3 and types[2] == INTERVAL:
+        if all(end in (DATE, TEXT) for end in ends):
+            return ListOf(DATE)
+        if all(fits(end, _TIME) for end in ends):
+            return ListOf(_TIME)
     given = ", ".join(map(str, types))
     raise CatalogProblem(
         f"a sequence is not of ({given})",
@@ -42,48 +51,25 @@ def _times_type(types: Sequence[Type], _: Literals) -> Type:
     )
 
 
-def _sequence(name: str, *, includes_end: bool) -> Template:
+def _repeated_type(types: Sequence[Type], _: Literals) -> Type:
+    if types[1] == NULL:
+        raise CatalogProblem("array_repeat() takes a whole number as count, not NULL")
+    return ListOf(types[0])
+
+
+def _sequence(name: str) -> DataFusionTemplate:
     def template(arguments: Sequence[Argument]) -> str:
-        *ends, step = _start_end_step(arguments)
-        element: Type = BIGINT
-        if arguments[-1].type == INTERVAL:
-            types = [a.type for a in arguments]
-            made = _times_type(types, ())
-            assert isinstance(made, ListOf)
-            element = made.element
-            pairs = zip(ends, types, strict=False)
-            ends = [cast(end, given, element) for end, given in pairs]
-        start, end = ends
         if _is_zero(arguments):
             raise CatalogProblem(
                 f"the step of {name}() must not be zero", span=arguments[2].span
             )
-        zero = "INTERVAL '0' SECOND" if element != BIGINT else "0"
-        made_list = f"sequence({start}, {end}, {step})"
-        if not includes_end:
-            made_list = f"filter({made_list}, __element__ -> __element__ <> {end})"
-        # Against its step, Spark's sequence fails.
-        return (
-            f"CASE WHEN {step} = {zero} THEN raise_error('the step of {name}() is 0') "
-            f"WHEN {start} <= {end} AND {step} > {zero} "
-            f"OR {start} >= {end} AND {step} < {zero} THEN {made_list} "
-            f"WHEN {start} <> {end} THEN CAST(array() AS {spark_type(ListOf(element))})"
-            " END"
-        )
+        places = [f"{{{n}}}" for n in range(len(arguments))]
+        type_ = _type([a.type for a in arguments], ())
+        if isinstance(type_, ListOf) and type_.element != BIGINT:
+            places[:2] = (f"CAST({end} AS {type_.element})" for end in places[:2])
+        return f"{name}({', '.join(places)})"
 
     return template
-
-
-def _start_end_step(arguments: Sequence[Argument]) -> tuple[str, str, str]:
-    match [a.sql for a in arguments]:
-        case [end]:
-            return "0L", end, "1L"
-        case [start, end]:
-            return start, end, "1L"
-        case [start, end, step]:
-            return start, end, step
-        case _:
-            raise AssertionError(arguments)
 
 
 def _is_zero(arguments: Sequence[Argument]) -> bool:
@@ -93,38 +79,41 @@ def _is_zero(arguments: Sequence[Argument]) -> bool:
     return step.number == 0 or (step.duration is not None and not step.duration)
 
 
-_SIGNATURES = (
-    Signature((BIGINT,), ListOf(BIGINT)),
-    Signature((BIGINT, BIGINT, BIGINT), ListOf(BIGINT), optional=1),
-    Signature((ParameterKind.ANY, ParameterKind.ANY, INTERVAL), _times_type),
-)
+def _repeated(arguments: Sequence[Argument]) -> str:
+    value, count = arguments
+    one = f"CAST(NULL AS {spark_type(TEXT)})" if value.type == NULL else value.sql
+    return f"array_repeat({one}, CAST(coalesce({count.sql}, 0) AS INT))"
+
+
+_SIGNATURES = (Signature((ParameterKind.ANY,) * 3, _type, optional=2),)
 
 FUNCTIONS = (
     ScalarFunction(
         "generate_series",
         _SIGNATURES,
-        _sequence("generate_series", includes_end=True),
+        None,
         "from the first to the second, with it, in steps of 1, or of the third",
         example="generate_series(1, 7, 3) -> [1, 4, 7]",
+        datafusion=_sequence("generate_series"),
     ),
     ScalarFunction(
         "range",
         _SIGNATURES,
-        _sequence("range", includes_end=False),
+        None,
         "from the first (or 0) to the second, without it, in steps of 1, or of the "
         "third",
         example="range(1, 7, 3) -> [1, 4]",
+        datafusion=_sequence("range"),
     ),
     ScalarFunction(
         "array_repeat",
-        (
-            Signature(
-                (ParameterKind.ANY, BIGINT),
-                lambda types, _: ListOf(types[0]),
-            ),
+        tuple(
+            Signature((ParameterKind.ANY, count), _repeated_type)
+            for count in (BIGINT, BIGINT_UNSIGNED)
         ),
-        "array_repeat({0}, CAST({1} AS INT))",
-        "n times the value, as a list",
+        _repeated,
+        "n times the value, as a list; none of them where n is NULL",
+        Nulls.NEVER,
         aliases=("list_repeat",),
         example="array_repeat('ab', 2) -> ['ab', 'ab']",
     ),

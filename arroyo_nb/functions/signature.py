@@ -20,9 +20,11 @@ from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_litera
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import (
+    castable,
     chosen_type,
     common_type,
     compared_type,
+    element_type,
     fits,
     is_integer,
     is_number,
@@ -53,14 +55,18 @@ class SignatureProblem(CatalogProblem):
 class ParameterKind(Enum):
     """A parameter that takes several types. It keeps the argument's own; but lists and
     the values for them, as in ``(LIST, ELEMENT)`` and ``(LIST, LIST)``, are all cast to
-    what is common to them. A way into a document of JSON has names and indices. FLOAT
-    and BIGINT take no other type, and FLOAT_OR_WHOLE makes a FLOAT of what it takes."""
+    what is common to them. ``TYPED_LIST`` takes no bare NULL. A way into a document of
+    JSON has names and indices. FLOAT and BIGINT take no other type, and FLOAT_OR_WHOLE
+    makes a FLOAT of what it takes."""
 
     ANY = "any"
     NUMBER = "number"
     LIST = "list"
+    TYPED_LIST = "list with a type"
     OTHER_LIST = "list of its own"
     ELEMENT = "element"
+    AS_TEXT = "any value, as text"
+    WHOLE = "whole number"
     DOCUMENT = "JSON"
     KEY = "name or index"
     STRUCT = "struct"
@@ -70,8 +76,9 @@ class ParameterKind(Enum):
     BIGINT = "BIGINT"
 
 
-_LISTS = (ParameterKind.LIST, ParameterKind.OTHER_LIST)
-_RELATED = (ParameterKind.LIST, ParameterKind.ELEMENT)
+_RELATED_LISTS = (ParameterKind.LIST, ParameterKind.TYPED_LIST)
+_LISTS = (*_RELATED_LISTS, ParameterKind.OTHER_LIST)
+_RELATED = (*_RELATED_LISTS, ParameterKind.ELEMENT)
 _WHOLE = Decimal(20, 0)
 """A decimal that holds every whole number."""
 
@@ -84,6 +91,7 @@ class Result(Enum):
     COMPARED = "the one in which the arguments are compared"
     COMMON_OR_TEXT = "common to all arguments, or TEXT"
     ELEMENT = "the list's element"
+    LIST_OR_NULL = "a list of what is common to all; of a bare NULL one"
     LIST_OF_COMMON = "a list of what is common to all arguments, or to its elements"
 
 
@@ -111,6 +119,8 @@ class Argument:
         The value of an interval literal.
     span
         Its place in the script.
+    was_null
+        Whether it is a bare NULL, which has been cast to this type.
     """
 
     sql: str
@@ -119,6 +129,7 @@ class Argument:
     number: int | None = None
     duration: timedelta | None = None
     span: Span | None = None
+    was_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +198,9 @@ class Signature:
                 return types[0]
             case Result.COMMON | Result.COMMON_OR_TEXT | Result.COMPARED:
                 return self._common(types) or NULL
-            case Result.LIST_OF_COMMON:
+            case Result.LIST_OR_NULL if types[0] == NULL:
+                return NULL
+            case Result.LIST_OF_COMMON | Result.LIST_OR_NULL:
                 return ListOf(self._common(types) or NULL)
             case Result.ELEMENT:
                 return _element(types[0])
@@ -203,7 +216,7 @@ class Signature:
         if self.relates:
             common = self._common(types) or NULL
             related: dict[Parameter, Type] = {
-                ParameterKind.LIST: ListOf(common),
+                **dict.fromkeys(_RELATED_LISTS, ListOf(common)),
                 ParameterKind.ELEMENT: common,
             }
             return [related.get(w, t) for w, t in zip(wanted, own, strict=True)]
@@ -227,7 +240,7 @@ class Signature:
         wanted = self._parameters(len(types))
         if self.relates:
             return [
-                _element(given) if want is ParameterKind.LIST else given
+                _element(given) if want in _RELATED_LISTS else given
                 for given, want in zip(types, wanted, strict=True)
                 if want in _RELATED
             ]
@@ -240,7 +253,11 @@ class Signature:
     def _common(self, types: Sequence[Type]) -> Type | None:
         unified = self._unified(types)
         if self.relates:
-            return common_type(unified)
+            wanted = [p for p in self._parameters(len(types)) if p in _RELATED]
+            pairs = [*zip(unified, wanted, strict=True)]
+            lists = [type_ for type_, want in pairs if want in _RELATED_LISTS]
+            values = [type_ for type_, want in pairs if want is ParameterKind.ELEMENT]
+            return element_type(lists, values)
         match self.result:
             case Result.COMPARED:
                 return compared_type(unified)
@@ -256,11 +273,15 @@ class Signature:
 
     def __str__(self) -> str:
         required = len(self.parameters) - self.optional
-        words = [
-            str(p.value if isinstance(p, ParameterKind) else p) for p in self.parameters
-        ]
+        words = [*map(_word, self.parameters)]
         words[required:] = [f"[{word}]" for word in words[required:]]
         return ", ".join(words + (["..."] if self.repeats else []))
+
+
+def _word(parameter: Parameter) -> str:
+    if parameter in _RELATED_LISTS:
+        return ParameterKind.LIST.value
+    return str(parameter.value if isinstance(parameter, ParameterKind) else parameter)
 
 
 def _fits(given: Type, wanted: Parameter) -> bool:
@@ -269,7 +290,7 @@ def _fits(given: Type, wanted: Parameter) -> bool:
     if wanted is ParameterKind.BIGINT:
         return given == BIGINT
     if given == NULL:
-        return True
+        return wanted is not ParameterKind.TYPED_LIST
     match wanted:
         case ParameterKind.FLOAT_OR_WHOLE:
             return given == FLOAT or is_integer(given)
@@ -277,8 +298,12 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return True
         case ParameterKind.NUMBER:
             return is_number(given)
-        case ParameterKind.LIST | ParameterKind.OTHER_LIST:
+        case ParameterKind.LIST | ParameterKind.TYPED_LIST | ParameterKind.OTHER_LIST:
             return isinstance(given, ListOf)
+        case ParameterKind.AS_TEXT:
+            return castable(given, TEXT)
+        case ParameterKind.WHOLE:
+            return is_integer(given) and given != BIGINT_UNSIGNED
         case ParameterKind.DOCUMENT:
             return given in (TEXT, JSON, JSON_VALUE)
         case ParameterKind.KEY:
@@ -317,6 +342,8 @@ def _own(given: Type, wanted: Parameter) -> Type:
         return _WHOLE
     if wanted is ParameterKind.FLOAT_OR_WHOLE:
         return FLOAT
+    if wanted is ParameterKind.AS_TEXT:
+        return TEXT
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given
 
 
@@ -344,7 +371,7 @@ class ScalarFunction:
     signatures
         What it takes and gives; the first that fits counts.
     template
-        What it is in Spark SQL.
+        What it is in Spark SQL; None: DataFusion evaluates every call.
     doc
         What it gives, in one line.
     nulls
@@ -376,7 +403,7 @@ class ScalarFunction:
 
     name: str
     signatures: tuple[Signature, ...]
-    template: Template
+    template: Template | None
     doc: str
     nulls: Nulls | Callable[[Sequence[bool]], bool] = Nulls.STRICT
     aliases: tuple[str, ...] = ()
@@ -460,7 +487,7 @@ class ScalarFunction:
             result = self.check(
                 [a.type for a in arguments], [a.literal for a in arguments]
             )
-            operands = [operand(a) for a in ready]
+            operands = [*map(operand, ready)]
             return datafusion_call(template, operands, result, only_where=only_where)
         return once(partial(self._written, ready), [a.sql for a in ready])
 
@@ -492,13 +519,18 @@ class ScalarFunction:
             if argument.literal is not None:
                 check_text(argument.literal, target, argument.span)
         return [
-            replace(a, sql=cast(a.sql, a.type, target, literal=a.literal), type=target)
+            replace(
+                a,
+                sql=cast(a.sql, a.type, target, literal=a.literal),
+                type=target,
+                was_null=a.type == NULL,
+            )
             for a, target in zip(arguments, targets, strict=True)
         ]
 
     def _written(self, arguments: Sequence[Argument], texts: Sequence[str]) -> str:
         """The template over other texts of the arguments."""
-        assert not isinstance(self.template, ClockTemplate)
+        assert not isinstance(self.template, ClockTemplate | None)
         if isinstance(self.template, str):
             return self.template.format(*texts, all=", ".join(texts))
         pairs = zip(arguments, texts, strict=True)
@@ -531,16 +563,19 @@ class ScalarFunction:
         )
 
 
+def always(template: str) -> DataFusionTemplate:
+    """That DataFusion evaluates every call, and how it is written."""
+    return lambda _: template
+
+
 def operand(argument: Argument) -> Operand:
     """An argument as an operand of a call of DataFusion."""
+    if argument.was_null:
+        # DataFusion does not take a bare NULL for that of a type.
+        return Operand(argument.sql, NULL)
     constant = None
     if argument.literal is not None and argument.type == TEXT:
         constant = text_literal(argument.literal)
     elif argument.number is not None:
         constant = str(argument.number)
     return Operand(argument.sql, argument.type, constant)
-
-
-def text_of(argument: Argument) -> str:
-    """An argument as text, whatever its type is."""
-    return cast(argument.sql, argument.type, TEXT)

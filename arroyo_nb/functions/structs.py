@@ -103,6 +103,15 @@ def _map_type(types: Sequence[Type], _: Literals) -> Type:
     return ListOf(StructOf((Field("key", keys, False), Field("value", values))))
 
 
+def is_map(type_: Type) -> bool:
+    """Is it what ``map()`` gives? Its keys are never NULL."""
+    if not (isinstance(type_, ListOf) and isinstance(type_.element, StructOf)):
+        return False
+    fields = type_.element.fields
+    names = [field.name for field in fields]
+    return names == ["key", "value"] and not fields[0].nullable
+
+
 def _entry(type_: Type) -> tuple[Type, Type]:
     """The types of a map's keys and values."""
     if isinstance(type_, ListOf) and isinstance(type_.element, StructOf):

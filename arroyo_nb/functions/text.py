@@ -2,48 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.signature import (
     Argument,
+    DataFusionTemplate,
+    Literals,
     Nulls,
+    Parameter,
     ParameterKind,
     ScalarFunction,
     Signature,
     Template,
-    text_of,
 )
-from arroyo_nb.schema import BIGINT, BOOLEAN, BYTEA, INT, TEXT, Type
+from arroyo_nb.functions.types import is_unsigned
+from arroyo_nb.schema import (
+    BIGINT,
+    BIGINT_UNSIGNED,
+    BOOLEAN,
+    INT,
+    INT_UNSIGNED,
+    NULL,
+    TEXT,
+    Type,
+)
 
 _T, _TT, _TTT = (TEXT,), (TEXT, TEXT), (TEXT, TEXT, TEXT)
+_WHOLE, _SHOWN = ParameterKind.WHOLE, ParameterKind.AS_TEXT
 
 
 def _row(
     name: str,
-    parameters: tuple[Type, ...],
-    result: Type,
-    template: Template,
+    parameters: tuple[Parameter, ...],
+    result: Type | Callable[[Sequence[Type], Literals], Type],
+    template: Template | None,
     doc: str,
     *,
     optional: int = 0,
     aliases: tuple[str, ...] = (),
     example: str,
+    datafusion: DataFusionTemplate | None = None,
 ) -> ScalarFunction:
     signature = Signature(parameters, result, optional=optional)
     return ScalarFunction(
-        name, (signature,), template, doc, aliases=aliases, example=example
+        name,
+        (signature,),
+        template,
+        doc,
+        aliases=aliases,
+        example=example,
+        datafusion=datafusion,
     )
 
 
-def _concat(arguments: Sequence[Argument]) -> str:
-    # Spark's concat() of a NULL is NULL.
-    return f"concat_ws('', {', '.join(map(text_of, arguments))})"
+def _call(name: str) -> DataFusionTemplate:
+    """That DataFusion evaluates every call of a function."""
+
+    def datafusion(arguments: Sequence[Argument]) -> str:
+        places = (f"{{{place}}}" for place in range(len(arguments)))
+        return f"{name}({', '.join(places)})"
+
+    return datafusion
 
 
-def _concat_ws(arguments: Sequence[Argument]) -> str:
-    separator, *parts = arguments
-    return f"concat_ws({', '.join((separator.sql, *map(text_of, parts)))})"
+_LARGEST = 2**31 - 2
+"""Of a count in Spark: no text is as long, and its negative has a successor."""
+
+
+def _count(argument: Argument) -> str:
+    """A whole number as Spark's INT, which a text is never as long as."""
+    if argument.number is not None:
+        return str(max(-_LARGEST, min(_LARGEST, argument.number)))
+    if argument.type not in (INT, BIGINT, INT_UNSIGNED, BIGINT_UNSIGNED):
+        return argument.sql
+    cases = f"WHEN {{0}} > {_LARGEST} THEN {_LARGEST} "
+    if not is_unsigned(argument.type):
+        cases += f"WHEN {{0}} < -{_LARGEST} THEN -{_LARGEST} "
+    count = f"(CASE {cases}ELSE CAST({{0}} AS INT) END)"
+    return once(lambda texts: count.format(*texts), [argument.sql])
 
 
 def _trimmed(side: str) -> Template:
@@ -54,25 +92,99 @@ def _trimmed(side: str) -> Template:
     return template
 
 
+def _left(arguments: Sequence[Argument]) -> str:
+    text, count = arguments[0].sql, _count(arguments[1])
+    if (arguments[1].number or -1) >= 0:
+        return f"left({text}, {count})"
+    # Spark's left() of a negative number is empty.
+    cut = "IF({1} < 0, left({0}, char_length({0}) + {1}), left({0}, {1}))"
+    return once(lambda texts: cut.format(*texts), [text, count])
+
+
+def _right(arguments: Sequence[Argument]) -> str:
+    text, count = arguments[0].sql, _count(arguments[1])
+    if (arguments[1].number or -1) >= 0:
+        return f"right({text}, {count})"
+    cut = "IF({1} < 0, substr({0}, 1 - {1}), right({0}, {1}))"
+    return once(lambda texts: cut.format(*texts), [text, count])
+
+
+def _substring_type(types: Sequence[Type], _: Literals) -> Type:
+    for type_ in types[1:]:
+        if type_ not in (INT, BIGINT, NULL):
+            raise CatalogProblem(
+                f"the start and the length of substr() are INT or BIGINT, not {type_}",
+                hint="write CAST(... AS BIGINT)",
+            )
+    return TEXT
+
+
+_NEGATIVE = "the length of a part of a text must not be negative"
+
+
 def _substring(arguments: Sequence[Argument]) -> str:
     """A start before the text counts as it stands: substr('abc', 0, 2) is 'a'."""
-    text, start, *length = (a.sql for a in arguments)
+    text, start, *length = arguments
+    if length and (length[0].number or 0) < 0:
+        raise CatalogProblem(
+            _NEGATIVE, span=length[0].span, hint="substr(s, start) goes to the end"
+        )
+    if (start.number or 0) > 0 and not (length and length[0].number is None):
+        return f"substr({', '.join((text.sql, *map(_count, arguments[1:])))})"
     # greatest() passes over a NULL, which the start may be.
-    first = f"IF({start} < 1, 1, {start})"
+    first = "IF({1} < 1, 1, {1})"
     if not length:
-        return f"substr({text}, {first})"
-    number = f"IF({start} < 1, {start} - 1, 0) + {length[0]}"
-    return f"substr({text}, {first}, {number})"
+        write = f"substr({{0}}, {first})"
+    else:
+        number = "IF({1} < 1, CAST({1} AS BIGINT) - 1 + {2}, {2})"
+        write = (
+            "IF({2} < 0 AND {0} IS NOT NULL AND {1} IS NOT NULL, "
+            f"raise_error('{_NEGATIVE}'), substr({{0}}, {first}, "
+            f"CAST(IF({number} < 0, 0, {number}) AS INT)))"
+        )
+    texts = [text.sql, *map(_count, arguments[1:])]
+    return once(lambda texts: write.format(*texts), texts)
 
 
 def _split_part(arguments: Sequence[Argument]) -> str:
+    texts = [a.sql for a in arguments[:2]]
+    return f"split_part({', '.join((*texts, _count(arguments[2])))})"
+
+
+def _split_part_elsewhere(arguments: Sequence[Argument]) -> str:
     if arguments[2].number == 0:
         raise CatalogProblem(
             "split_part() has no part 0",
             span=arguments[2].span,
             hint="parts count from 1, and from -1 at the end",
         )
-    return f"split_part({', '.join(a.sql for a in arguments)})"
+    return "" if arguments[1].literal else "split_part({0}, {1}, {2})"
+
+
+def _replace_elsewhere(arguments: Sequence[Argument]) -> str:
+    """Of an empty text each place is one that is replaced, which Spark has not."""
+    return "" if arguments[1].literal else "replace({0}, {1}, {2})"
+
+
+def _overlay(arguments: Sequence[Argument]) -> str:
+    """What stands before the start is kept also where the text ends before it."""
+    text, new, start, *length = arguments
+    texts = [text.sql, new.sql, *map(_count, (start, *length))]
+    size = "{3}" if length else "char_length({1})"
+    after = f"CAST({{2}} AS BIGINT) + {size}"
+    write = (
+        "concat(substr({0}, 1, IF({2} < 1, 0, {2} - 1)), {1}, "
+        f"substr({{0}}, CAST(IF({after} < 1, 1, {after}) AS INT)))"
+    )
+    return once(lambda texts: write.format(*texts), texts)
+
+
+def _character(arguments: Sequence[Argument]) -> str:
+    if arguments[0].number == 0:
+        raise CatalogProblem(
+            "chr() gives no character of the code 0", span=arguments[0].span
+        )
+    return "chr({0})"
 
 
 _WORDS = (
@@ -108,7 +220,7 @@ FUNCTIONS = (
     ),
     _row(
         "character_length",
-        _T,
+        (_SHOWN,),
         INT,
         "char_length({0})",
         "length in characters",
@@ -119,23 +231,24 @@ FUNCTIONS = (
         "chr",
         (BIGINT,),
         TEXT,
-        # Spark's chr() counts modulo 256.
-        "decode(unhex(lpad(hex({0}), 8, '0')), 'UTF-32')",
+        None,
         "the character of a code point",
         example="chr(8364) -> '€'",
+        datafusion=_character,
     ),
     ScalarFunction(
         "concat",
-        (Signature((ParameterKind.ANY,), TEXT, repeats=True),),
-        _concat,
+        (Signature((_SHOWN,), TEXT, repeats=True),),
+        # Spark's concat() of a NULL is NULL.
+        "concat_ws('', {all})",
         "one after the other; NULL counts as nothing",
         Nulls.NEVER,
         example="concat('a', NULL, 1) -> 'a1'",
     ),
     ScalarFunction(
         "concat_ws",
-        (Signature((TEXT, ParameterKind.ANY), TEXT, repeats=True),),
-        _concat_ws,
+        (Signature((_SHOWN, _SHOWN), TEXT, repeats=True),),
+        "concat_ws({all})",
         "joined with a separator; NULLs are left out",
         example="concat_ws('-', 'a', NULL, 'b') -> 'a-b'",
     ),
@@ -157,7 +270,7 @@ FUNCTIONS = (
     ),
     _row(
         "find_in_set",
-        _TT,
+        (_SHOWN, _SHOWN),
         INT,
         "find_in_set({0}, {1})",
         "place in a list separated by commas, 0 where it is not",
@@ -175,10 +288,9 @@ FUNCTIONS = (
     ),
     _row(
         "left",
-        (TEXT, INT),
+        (_SHOWN, _WHOLE),
         TEXT,
-        # Spark's left() of a negative number is empty.
-        "IF({1} < 0, left({0}, char_length({0}) + {1}), left({0}, {1}))",
+        _left,
         "the first n characters; all but the last -n",
         example="left('abc', 2) -> 'ab'",
     ),
@@ -200,12 +312,13 @@ FUNCTIONS = (
     ),
     _row(
         "lpad",
-        (TEXT, INT, TEXT),
+        (_SHOWN, BIGINT, _SHOWN),
         TEXT,
-        "lpad({all})",
-        "filled up on the left to n characters",
+        None,
+        "filled up on the left to n characters, as they are seen",
         optional=1,
         example="lpad('7', 3, '0') -> '007'",
+        datafusion=_call("lpad"),
     ),
     _row(
         "ltrim",
@@ -216,27 +329,27 @@ FUNCTIONS = (
         optional=1,
         example="ltrim('  a ') -> 'a '",
     ),
-    ScalarFunction(
+    _row(
         "octet_length",
-        (Signature((TEXT,), INT), Signature((BYTEA,), INT)),
+        _T,
+        INT,
         "octet_length({0})",
         "length in bytes",
         example="octet_length('é') -> 2",
     ),
     _row(
         "overlay",
-        (TEXT, TEXT, INT, INT),
+        (_SHOWN, _SHOWN, _WHOLE, _WHOLE),
         TEXT,
-        "overlay({all})",
+        _overlay,
         "overlay(s, new, start, n): n characters from start replaced",
         optional=1,
         example="overlay('abcdef', 'X', 2, 3) -> 'aXef'",
     ),
-    _row(
+    ScalarFunction(
         "repeat",
-        (TEXT, INT),
-        TEXT,
-        "repeat({0}, {1})",
+        (Signature((TEXT, _WHOLE), TEXT), Signature((TEXT, BIGINT_UNSIGNED), TEXT)),
+        lambda a: f"repeat({a[0].sql}, {_count(a[1])})",
         "n times the text",
         example="repeat('ab', 2) -> 'abab'",
     ),
@@ -247,10 +360,11 @@ FUNCTIONS = (
         "replace({0}, {1}, {2})",
         "each second by the third text",
         example="replace('a.b.c', '.', '-') -> 'a-b-c'",
+        datafusion=_replace_elsewhere,
     ),
     _row(
         "reverse",
-        _T,
+        (_SHOWN,),
         TEXT,
         "reverse({0})",
         "back to front",
@@ -258,20 +372,21 @@ FUNCTIONS = (
     ),
     _row(
         "right",
-        (TEXT, INT),
+        (_SHOWN, _WHOLE),
         TEXT,
-        "IF({1} < 0, substr({0}, 1 - {1}), right({0}, {1}))",
+        _right,
         "the last n characters; all but the first -n",
         example="right('abc', 2) -> 'bc'",
     ),
     _row(
         "rpad",
-        (TEXT, INT, TEXT),
+        (_SHOWN, BIGINT, _SHOWN),
         TEXT,
-        "rpad({all})",
-        "filled up on the right to n characters",
+        None,
+        "filled up on the right to n characters, as they are seen",
         optional=1,
         example="rpad('a', 3, '.') -> 'a..'",
+        datafusion=_call("rpad"),
     ),
     _row(
         "rtrim",
@@ -284,11 +399,12 @@ FUNCTIONS = (
     ),
     _row(
         "split_part",
-        (TEXT, TEXT, INT),
+        (_SHOWN, _SHOWN, _WHOLE),
         TEXT,
         _split_part,
         "the n-th part between separators, '' where there is none",
         example="split_part('a,b,c', ',', 2) -> 'b'",
+        datafusion=_split_part_elsewhere,
     ),
     _row(
         "starts_with",
@@ -309,8 +425,8 @@ FUNCTIONS = (
     ),
     _row(
         "substr",
-        (TEXT, INT, INT),
-        TEXT,
+        (TEXT, _WHOLE, _WHOLE),
+        _substring_type,
         _substring,
         "substr(s, start, n): n characters from start",
         optional=1,
@@ -319,9 +435,9 @@ FUNCTIONS = (
     ),
     _row(
         "substr_index",
-        (TEXT, TEXT, INT),
+        (_SHOWN, _SHOWN, _WHOLE),
         TEXT,
-        "substring_index({0}, {1}, {2})",
+        lambda a: f"substring_index({a[0].sql}, {a[1].sql}, {_count(a[2])})",
         "what stands before the n-th separator; after it from the end for -n",
         aliases=("substring_index",),
         example="substr_index('a.b.c', '.', 2) -> 'a.b'",
@@ -336,7 +452,7 @@ FUNCTIONS = (
     ),
     _row(
         "translate",
-        _TTT,
+        (_SHOWN, _SHOWN, _SHOWN),
         TEXT,
         "translate({0}, {1}, {2})",
         "characters of the second replaced by those of the third",

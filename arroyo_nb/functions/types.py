@@ -60,6 +60,16 @@ def is_number(type_: Type) -> bool:
     return is_integer(type_) or type_ in (FLOAT, DOUBLE) or isinstance(type_, Decimal)
 
 
+def has_floats(type_: Type) -> bool:
+    """Is there a FLOAT or DOUBLE in its values?"""
+    match type_:
+        case ListOf(element):
+            return has_floats(element)
+        case StructOf(fields):
+            return any(has_floats(field.type) for field in fields)
+    return type_ in (FLOAT, DOUBLE)
+
+
 def fits(given: Type, wanted: Type) -> bool:
     """May a value stand where another type is wanted, by an implicit cast?"""
     if given in (wanted, NULL):
@@ -248,6 +258,34 @@ def _wider(one: Type, other: Type) -> Type | None:
             (other,) = pair - {weaker}
             return other if isinstance(other, Timestamp) or other in temporal else None
     return None
+
+
+def element_type(lists: Sequence[Type], values: Sequence[Type]) -> Type | None:
+    """The one type of the elements of lists and of values for them, as in
+    ``array_append(list, value)``; None where there is none.
+
+    Unlike elsewhere a text is not read as anything else, and a value is cast less
+    freely than a list.
+
+    >>> from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED
+    >>> print(element_type([BIGINT, BIGINT_UNSIGNED], []))
+    DECIMAL(20, 0)
+    >>> print(element_type([BIGINT], [BIGINT_UNSIGNED]))
+    None
+    """
+    types = {type_ for type_ in (*lists, *values) if type_ != NULL}
+    if TEXT in types and types - {TEXT, JSON}:
+        return None
+    common = common_type(types)
+    exact = (Decimal, Timestamp)
+    if values and any(isinstance(t, exact) or t == BIGINT_UNSIGNED for t in types):
+        # Whole numbers without a sign become wider ones, decimals wider decimals.
+        kinds = {type(t) for t in types - {DATE}}
+        is_wider = common in types or all(isinstance(t, Decimal) for t in types)
+        is_one_time = len(types - {DATE}) == 1
+        if len(kinds) > 1 or not (is_wider if Timestamp not in kinds else is_one_time):
+            return None
+    return common
 
 
 _READ_AS: dict[Type, tuple[Type, ...]] = {

@@ -70,7 +70,6 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.Exists: "EXISTS",
     exp.AtTimeZone: "AT TIME ZONE",
     exp.Escape: "LIKE ... ESCAPE",
-    exp.SimilarTo: "SIMILAR TO",
     exp.Pow: "the operator ^",
     exp.BitwiseNot: "the operator ~ before a number",
     exp.Tuple: "a row value",

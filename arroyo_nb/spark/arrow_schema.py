@@ -7,6 +7,7 @@ from typing import Any
 from arroyo_nb.lazy_imports import pa
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
+    NULL,
     ListOf,
     Primitive,
     Schema,
@@ -40,7 +41,8 @@ def spark_arrow_type(type_: Type) -> pa.DataType:
         case Primitive("INT UNSIGNED" | "TIME"):
             return pa.int64()
         case ListOf(element):
-            return pa.list_(spark_arrow_type(element))
+            held = pa.string() if element == NULL else spark_arrow_type(element)
+            return pa.list_(held)
         case StructOf(fields):
             return pa.struct(
                 [pa.field(f.name, spark_arrow_type(f.type), f.nullable) for f in fields]

@@ -17,7 +17,7 @@ from arroyo_nb.errors import DataProblem
 from arroyo_nb.functions.datafusion import DataFusionCall
 from arroyo_nb.lazy_imports import np, pa, pc, pt
 from arroyo_nb.schema import (
-    INTERVAL,
+    NULL,
     TIME,
     ListOf,
     Primitive,
@@ -100,41 +100,67 @@ def datafusion_type(type_: Type) -> pa.DataType:
 
 def for_datafusion(array: pa.Array, type_: Type) -> pa.Array:
     """An array of Spark's as DataFusion has values of that type."""
-    if type_ == INTERVAL:
-        return _as_interval(array.cast(pa.duration("us")))
-    if type_ == TIME:
-        # Spark keeps the microseconds of a time of day.
-        return array.cast(pa.int64()).cast(pa.time64("us")).cast(pa.time64("ns"))
-    if isinstance(type_, Timestamp):
-        array = array.cast(pa.timestamp("us"))
-        return array.cast(datafusion_type(type_), safe=type_.digits == 9)
-    if isinstance(type_, ListOf):
-        return _each(array, lambda items: for_datafusion(items, type_.element))
+    match type_:
+        case Primitive("INTERVAL"):
+            return _as_interval(array.cast(pa.duration("us")))
+        case Primitive("TIME"):
+            # Spark keeps the microseconds of a time of day.
+            return array.cast(pa.int64()).cast(pa.time64("us")).cast(pa.time64("ns"))
+        case Timestamp(digits):
+            array = array.cast(pa.timestamp("us"))
+            return array.cast(datafusion_type(type_), safe=digits == 9)
+        case ListOf() | StructOf():
+            return _with_parts(array, type_, for_datafusion, datafusion_type(type_))
     wanted = datafusion_type(type_)
+    if type_ == NULL:
+        return pa.nulls(len(array), wanted)
     return array if array.type == wanted else array.cast(wanted)
-
-
-def _each(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """A list of converted elements."""
-    items = convert(array.values)
-    kind = pa.list_(items.type)
-    buffers, nulls = array.buffers()[:2], array.null_count
-    return pa.Array.from_buffers(
-        kind, len(array), buffers, nulls, array.offset, children=[items]
-    )
 
 
 def from_datafusion(array: pa.Array, type_: Type) -> pa.Array:
     """An array of DataFusion's as Spark has values of that type."""
-    if isinstance(type_, ListOf) and array.type.id == pa.list_(pa.null()).id:
-        return _each(array, lambda items: from_datafusion(items, type_.element))
+    wanted = spark_arrow_type(type_)
+    if pt.is_null(array.type):
+        return pa.nulls(len(array), wanted)
+    if isinstance(type_, ListOf | StructOf):
+        return _with_parts(array, type_, from_datafusion, wanted)
     if pt.is_interval(array.type):
         array = _as_duration(array)
     if pt.is_timestamp(array.type) and array.type.unit == "ns":
         array = _whole_microseconds(array).cast(pa.timestamp("us"))
     if type_ == TIME:
         array = _whole_microseconds(array)
-    return array.cast(spark_arrow_type(type_))
+    return array.cast(wanted)
+
+
+def _with_parts(
+    array: pa.Array,
+    type_: ListOf | StructOf,
+    convert: Callable[[pa.Array, Type], pa.Array],
+    wanted: pa.DataType,
+) -> pa.Array:
+    """A list or struct whose elements or fields are converted; a map is a list.
+
+    No value is copied but where one is converted. It is made anew also where the type
+    is the same: Spark's name for the field of elements is another one, to which
+    DataFusion's functions are not indifferent.
+    """
+    if isinstance(type_, ListOf) and not isinstance(array, pa.ListArray):
+        array = array.cast(pa.list_(array.type.value_type))
+    # What is a slice is copied: its buffers hold more than its values.
+    array = pa.concat_arrays([array]) if array.offset else array
+    validity, *others = array.buffers()
+    if isinstance(type_, StructOf):
+        others = []
+        parts = [convert(array.field(n), f.type) for n, f in enumerate(type_.fields)]
+    else:
+        others = others[:1]
+        parts = [convert(array.values, type_.element)]
+        if type_.element == NULL:
+            # Spark holds a list of nothing but NULLs as one of texts.
+            parts = [pa.nulls(len(parts[0]), wanted.value_type)]
+    buffers = [validity, *others]
+    return pa.Array.from_buffers(wanted, len(array), buffers, children=parts)
 
 
 def _whole_microseconds(array: pa.Array) -> pa.Array:

@@ -303,24 +303,39 @@ def _short(write: Write, part: exp.Expr) -> Write:
     return replace(write, only_where="")
 
 
-_BACKSLASH = re.compile(r"(\\[%_\\])|\\")
+_BACKSLASH = re.compile(r"\\(.)|\\$", re.DOTALL)
 
 
-def _doubled(found: re.Match[str]) -> str:
-    return found[1] or r"\\"
+def _like_pattern(pattern: str) -> str:
+    r"""A pattern as Spark reads it: it refuses a ``\`` before anything but ``%``, ``_``
+    and itself, where DataFusion means the character after it.
+
+    >>> print(_like_pattern(r"\a\%\\" + "\\"))
+    a\%\\\\
+    """
+    return _BACKSLASH.sub(_escaped, pattern)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return r"\\"
+    return found[0] if found[1] in r"\%_" else found[1]
 
 
 def _like(operator: str, node: exp.Binary, write: Write) -> str:
-    r"""Before anything but ``%``, ``_`` and itself, ``\`` is a character like any
-    other; Spark refuses it there."""
     pattern = node.right
     if isinstance(pattern, exp.Literal):
-        doubled = quoted_text(_BACKSLASH.sub(_doubled, pattern.name))
+        text = quoted_text(_like_pattern(pattern.name))
     else:
-        lone = r"\G((?:[^\\]|\\[%_\\])*+)\\(?![%_\\])"
-        by = quoted_text(r"$1\\\\")
-        doubled = f"regexp_replace({write(pattern)}, {quoted_text(lone)}, {by})"
-    return f"({write(node.left)} {operator} {doubled})"
+        doubled = f"regexp_replace({write(pattern)}, {_LAST}, {_DOUBLED})"
+        text = f"regexp_replace({doubled}, {_LONE}, '$1')"
+    return f"({write(node.left)} {operator} {text})"
+
+
+# The same for a pattern that is no literal.
+_LAST = quoted_text(r"(?s)^((?:[^\\]|\\.)*+)\\\z")
+_DOUBLED = quoted_text(r"$1\\\\")
+_LONE = quoted_text(r"\G((?:[^\\]|\\[%_\\])*+)\\")
 
 
 def _regexp(node: exp.Binary, write: Write) -> str:

@@ -59,6 +59,10 @@ def _call(name: str) -> Callable[..., exp.Anonymous]:
     return build
 
 
+_CALLED = (TokenType.STRUCT, TokenType.RANGE)
+"""Types of other dialects before a bracket; here a function."""
+
+
 def _no_paren_call(name: str) -> Callable[[], exp.Anonymous]:
     return partial(exp.Anonymous, this=name)
 
@@ -177,8 +181,16 @@ class QueryParser(PostgresParser):
     def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         return self._placed(super()._parse_function_call, *args, **kwargs)
 
+    def _parse_is_rhs(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """``UNKNOWN`` is a word here alone: what a BOOLEAN is that is NULL."""
+        if self._match_text_seq("UNKNOWN"):
+            return exp.var("UNKNOWN")
+        return super()._parse_is_rhs(*args, **kwargs)
+
     def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         first = self._curr
+        if first.token_type in _CALLED and self._next.token_type == TokenType.L_PAREN:
+            return None
         made = self._placed(super()._parse_types, *args, **kwargs)
         if isinstance(made, exp.DataType):
             made.meta["text"] = self._find_sql(first, self._prev)

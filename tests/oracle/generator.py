@@ -305,8 +305,10 @@ class Generator:
                 return random.choice(values.TYPES)
             case ParameterKind.NUMBER:
                 return random.choice(values.NUMBERS)
-            case ParameterKind.LIST:
+            case ParameterKind.LIST | ParameterKind.TYPED_LIST:
                 return ListOf(self._common)
+            case ParameterKind.WHOLE:
+                return random.choice((BIGINT, BIGINT, INT, *values.WHOLE))
             case ParameterKind.OTHER_LIST:
                 return random.choice(values.LISTS)
             case ParameterKind.ELEMENT:

@@ -21,6 +21,8 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupport
 from arroyo_nb.functions import SignatureProblem, aggregates, json
 from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.regex import check_pattern
+from arroyo_nb.functions.structs import is_map
+from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.access_hints import access_hint, membership_hint
 from arroyo_nb.plan.expressions.frames import frame_of
@@ -43,7 +45,7 @@ from arroyo_nb.plan.expressions.literals import (
     written_interval,
 )
 from arroyo_nb.plan.expressions.naming import shown
-from arroyo_nb.plan.expressions.operators import SYMBOLS, binary, negated
+from arroyo_nb.plan.expressions.operators import SYMBOLS, binary, boolean, negated
 from arroyo_nb.plan.expressions.predicates import among, between, case, inverted, tested
 from arroyo_nb.plan.expressions.scope import Scope, member, spelled
 from arroyo_nb.plan.expressions.types import type_from_sql
@@ -52,12 +54,14 @@ from arroyo_nb.plan.queries import aggregate_calls, over, unnest
 from arroyo_nb.plan.refusals import refuse_clauses, refused
 from arroyo_nb.schema import (
     BIGINT,
+    BIGINT_UNSIGNED,
     BOOLEAN,
     JSON_VALUE,
     NULL,
     ListOf,
     StructOf,
     Timestamp,
+    Type,
 )
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.sql.syntax_tree import parts_of
@@ -159,11 +163,28 @@ def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
-    right = bind(node.right, scope)
-    if isinstance(node, exp.RegexpLike | exp.RegexpILike) and right.is_string:
+    # DataFusion's SIMILAR TO is a regular expression that matches anywhere.
+    kind = exp.RegexpLike if isinstance(node, exp.SimilarTo) else type(node)
+    left, right = bind(node.left, scope), bind(node.right, scope)
+    if kind in (exp.RegexpLike, exp.RegexpILike) and right.is_string:
         check_pattern(right.name, place_of(right))
-    made = binary(type(node), bind(node.left, scope), right)
+    if kind is exp.DPipe and any(isinstance(type_of(o), ListOf) for o in (left, right)):
+        return _joined_lists(left, right)
+    made = binary(kind, left, right)
     return inverted(made) if node.args.get("negate") else made
+
+
+def _joined_lists(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """``||`` of two lists, or of a list and an element, which may be a list as well."""
+    one, other = _depth(type_of(left)), _depth(type_of(right))
+    if one == other:
+        return function_call("array_concat", [left, right])
+    name = "array_append" if one > other else "array_prepend"
+    return function_call(name, [left, right])
+
+
+def _depth(type_: Type) -> int:
+    return 1 + _depth(type_.element) if isinstance(type_, ListOf) else 0
 
 
 def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
@@ -174,9 +195,12 @@ def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
 
 
 def _is(node: exp.Is, scope: Scope) -> exp.Expr:
-    if not isinstance(node.expression, exp.Null | exp.Boolean):
-        raise CatalogProblem("IS takes NULL, TRUE, FALSE or DISTINCT FROM")
-    return tested(bind(node.this, scope), bind(node.expression, scope))
+    operand, tested_for = bind(node.this, scope), node.expression
+    if isinstance(tested_for, exp.Var) and tested_for.name == "UNKNOWN":
+        operand, tested_for = boolean(operand, "IS"), exp.Null()
+    if not isinstance(tested_for, exp.Null | exp.Boolean):
+        raise CatalogProblem("IS takes NULL, UNKNOWN, TRUE, FALSE or DISTINCT FROM")
+    return tested(operand, bind(tested_for, scope))
 
 
 def _between(node: exp.Between, scope: Scope) -> exp.Expr:
@@ -261,19 +285,48 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
         raise CatalogProblem("[ ] holds one place, or two with a colon between")
     (index,) = node.expressions
     if isinstance(index, exp.Slice):
-        # A bound that is left out is NULL to the function: the end of the list.
-        bounds = [index.this or exp.Null(), index.expression or exp.Null()]
-        bounds += [step] if (step := index.args.get("step")) else []
-        return function_call("array_slice", [this, *(bind(b, scope) for b in bounds)])
-    if isinstance(type_of(this), StructOf):
-        if not (isinstance(index, exp.Literal) and index.is_string):
+        return _slice(this, index, scope)
+    type_, name = type_of(this), index.name if index.is_string else None
+    if isinstance(type_, StructOf) or (type_ == NULL and name is not None):
+        if name is None:
             raise CatalogProblem("a field of a struct is named by a quoted text")
-        return member(this, index.name, span_of(index))
-    type_ = type_of(this)
-    if not isinstance(type_, ListOf):
+        return typed(exp.Null(), NULL) if type_ == NULL else _field(this, index)
+    if not (isinstance(type_, ListOf) or type_ == NULL):
         raise CatalogProblem(f"{type_} has no elements to choose with [ ]")
-    made = exp.Bracket(this=this, expressions=[cast(bind(index, scope), BIGINT)])
+    place = bind(index, scope)
+    if name is not None and is_map(type_):
+        this, place = function_call("map_extract", [this, place]), number("1")
+        type_ = type_of(this)
+    elif type_of(place) != NULL and not (
+        is_integer(type_of(place)) and type_of(place) != BIGINT_UNSIGNED
+    ):
+        raise CatalogProblem(
+            f"the place of an element is a BIGINT, not {type_of(place)}",
+            hint="write CAST(... AS BIGINT)",
+        )
+    if not isinstance(type_, ListOf):
+        return typed(exp.Null(), NULL)
+    made = exp.Bracket(this=this, expressions=[cast(place, BIGINT)])
     return typed(made, type_.element)
+
+
+def _field(this: exp.Expr, name: exp.Expr) -> exp.Expr:
+    return member(this, name.name, span_of(name))
+
+
+def _slice(this: exp.Expr, index: exp.Slice, scope: Scope) -> exp.Expr:
+    """``list[from:to]``: one that is left out is an end of the list, as is that of a
+    step from the back."""
+    step = None if (given := index.args.get("step")) is None else bind(given, scope)
+    ends = (
+        ("-1", "1") if step is not None and step.name.startswith("-") else ("1", "-1")
+    )
+    bounds = [
+        number(end) if bound is None else bind(bound, scope)
+        for bound, end in zip((index.this, index.expression), ends, strict=True)
+    ]
+    more = [] if step is None else [step]
+    return function_call("array_slice", [this, *bounds, *more])
 
 
 def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
@@ -318,6 +371,9 @@ def _aggregate(
     row = aggregates.aggregate(name)
     if row.of_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
+    ignores = bool(arguments) and isinstance(arguments[0], exp.IgnoreNulls)
+    if ignores or (arguments and isinstance(arguments[0], exp.RespectNulls)):
+        arguments[0] = arguments[0].this
     bound = [bind(argument, scope) for argument in arguments]
     if within is not None:
         ordered_by = _ordered(within, scope)
@@ -329,9 +385,10 @@ def _aggregate(
             hint=f"write {name}(0.5) WITHIN GROUP (ORDER BY x)",
         )
     ordered = [_ordered(item, scope) for item in order]
-    return aggregate_calls.aggregate_call(
+    call = aggregate_calls.aggregate_call(
         name, bound, distinct=distinct, order=ordered, over=over
     )
+    return aggregate_calls.without_nulls(name, call) if ignores else call
 
 
 def _ordered(node: exp.Expr, scope: Scope) -> exp.Ordered:
@@ -352,6 +409,17 @@ def _within_group(
             hint=ELSEWHERE.get(call.name.lower()),
         )
     return _aggregate(name, call, scope, order[0], over=over)
+
+
+def _about_nulls(node: exp.IgnoreNulls | exp.RespectNulls, scope: Scope) -> exp.Expr:
+    """``IGNORE NULLS`` and ``RESPECT NULLS`` behind a call."""
+    call = bind(node.this, scope)
+    if not aggregate_calls.is_aggregate(call):
+        raise refused(node)
+    if isinstance(node, exp.RespectNulls):
+        return call
+    name = str(aggregates.primary(node.this.name.lower()))
+    return aggregate_calls.without_nulls(name, call)
 
 
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
@@ -419,6 +487,7 @@ def _worded(node: exp.Expr, scope: Scope) -> exp.Expr:
 
 _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     **dict.fromkeys(SYMBOLS, _binary),
+    exp.SimilarTo: _binary,
     **dict.fromkeys(WORDED, _worded),
     exp.Column: _column,
     exp.Star: _star,
@@ -442,6 +511,8 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     ),
     exp.Anonymous: _call,
     exp.Filter: _filter,
+    exp.IgnoreNulls: _about_nulls,
+    exp.RespectNulls: _about_nulls,
     exp.WithinGroup: _within_group,
     exp.Window: _over,
 }

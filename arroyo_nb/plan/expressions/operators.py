@@ -100,6 +100,8 @@ def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     if kind in (exp.And, exp.Or):
         word = SYMBOLS[kind]
         return _typed_operator(kind, boolean(left, word), boolean(right, word), BOOLEAN)
+    if kind is exp.DPipe:
+        _check_joined(left, right)
     return _typed_operator(
         kind,
         as_text(left, SYMBOLS[kind]),
@@ -151,6 +153,17 @@ def as_text(operand: exp.Expr, operator: str) -> exp.Expr:
             span=operand.meta.get("span"),
         )
     return cast(operand, TEXT)
+
+
+def _check_joined(left: exp.Expr, right: exp.Expr) -> None:
+    """One of both is a text; any other value is its text then."""
+    types = (type_of(left), type_of(right))
+    if not any(type_ in (TEXT, JSON, JSON_VALUE) for type_ in types):
+        raise CatalogProblem(
+            f"Cannot infer common argument type for operator ||: {types[0]} and "
+            f"{types[1]}",
+            hint="join texts, as in CAST(x AS TEXT) || y; || joins lists too",
+        )
 
 
 AS_TEXT = "number_as_text"

@@ -16,7 +16,8 @@ from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.functions.aggregates import AggregateFunction, aggregate
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.functions import has_worker_call, is_computed_once
-from arroyo_nb.plan.expressions.predicates import case
+from arroyo_nb.plan.expressions.operators import binary
+from arroyo_nb.plan.expressions.predicates import case, inverted, tested
 from arroyo_nb.plan.expressions.typing import (
     cast,
     is_nullable,
@@ -188,6 +189,18 @@ def find_aggregate(expression: exp.Expr) -> exp.Expr | None:
     return next(filter(is_aggregate, parts_of(expression)), None)
 
 
+_OF_NULLS = ("array_agg", "first_value", "last_value")
+"""The aggregates that look at NULLs."""
+
+
+def without_nulls(name: str, call: exp.Expr) -> exp.Expr:
+    """A bound call of an aggregate, with ``IGNORE NULLS``."""
+    if name not in _OF_NULLS:
+        return call
+    value = parts(call)[0][0].copy()
+    return filtered(call, inverted(tested(value, typed(exp.Null(), NULL))))
+
+
 def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
     """An aggregate call over the rows for which the predicate is true.
 
@@ -203,6 +216,10 @@ def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
     inner = find_aggregate(predicate) if is_aggregate(call) else None
     if inner is not None:
         raise PlanProblem("aggregates are not allowed in FILTER", span=place_of(inner))
+    if isinstance(call, exp.Filter):
+        # IGNORE NULLS has made one of it.
+        predicate = binary(exp.And, call.expression, predicate)
+        call = call.this
     made = exp.Filter(this=call, expression=predicate)
     if is_aggregate(call):
         made.meta["aggregate"] = True
