@@ -358,6 +358,15 @@ def _filtered(node: exp.Filter, call: exp.Expr, scope: Scope) -> exp.Expr:
     return aggregate_calls.filtered(call, predicate)
 
 
+def _nulls(node: exp.IgnoreNulls | exp.RespectNulls, scope: Scope) -> exp.Expr:
+    if over.aggregate_of(node) is None:
+        raise refused(node)
+    call = bind(node.this, scope)
+    if isinstance(node, exp.RespectNulls):
+        return call
+    return aggregate_calls.without_nulls(call)
+
+
 def _over(node: exp.Window, scope: Scope) -> exp.Expr:
     function, aggregate = over.function_of(node.this), over.aggregate_of(node.this)
     if function is None and aggregate is None:
@@ -395,6 +404,12 @@ def _over_aggregate(name: str, node: exp.Expr, scope: Scope) -> exp.Expr:
         case exp.Filter():
             call = _over_aggregate(name, node.this, scope)
             return _filtered(node, call, scope)
+        case exp.IgnoreNulls():
+            return aggregate_calls.without_nulls(
+                _over_aggregate(name, node.this, scope)
+            )
+        case exp.RespectNulls():
+            return _over_aggregate(name, node.this, scope)
         case exp.WithinGroup():
             return _within_group(node, scope, over=True)
         case exp.Anonymous():
@@ -433,6 +448,8 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     ),
     exp.Anonymous: _call,
     exp.Filter: _filter,
+    exp.IgnoreNulls: _nulls,
+    exp.RespectNulls: _nulls,
     exp.WithinGroup: _within_group,
     exp.Window: _over,
 }
