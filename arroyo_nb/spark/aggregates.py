@@ -15,7 +15,7 @@ from arroyo_nb.engine.wrapping_arithmetic import ADD, SUM
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Measure
-from arroyo_nb.schema import Decimal, Type, spark_type
+from arroyo_nb.schema import BIGINT_UNSIGNED, Decimal, Type, spark_type
 from arroyo_nb.spark.expressions import bits, decimal_quotient, spark_sql, wrapped
 
 _SUM_OF_SET = (
@@ -31,7 +31,11 @@ def is_native(measure: Measure) -> bool:
     """Whether functions of Spark compute a measure over a window; others are computed
     from the rows (:mod:`arroyo_nb.spark.collected`)."""
     row = measure.row
-    return row.spark is not None and (row.spark_distinct or not measure.distinct)
+    return (
+        row.spark is not None
+        and (row.spark_distinct or not measure.distinct)
+        and all(row.spark_reads(type_of(a)) for a in measure.arguments)
+    )
 
 
 def measure_sql(measure: Measure, *, row_time: str) -> str:
@@ -81,6 +85,13 @@ class WindowedCall:
     def call(self, function: str) -> str:
         """A function of Spark over the rows."""
         return f"{function}({self.argument}){self.where}"
+
+    def of_bits(self, function: str) -> str:
+        """A function of Spark over the bits of the whole numbers."""
+        if self.type != BIGINT_UNSIGNED:
+            return self.call(function)
+        text = f"{function}({bits(self.argument, self.type)}){self.where}"
+        return wrapped(text, self.type)
 
     @property
     def count(self) -> str:

@@ -99,12 +99,13 @@ def _run(session: SparkSession, group: Sequence[_Planned]) -> list[tuple[int, Ou
         return _values(session, group)
     except Exception as error:
         if len(group) == 1:
-            return [(group[0].number, Outcome(failure=_message(error)))]
+            return [(group[0].number, Outcome(failure=failure(error)))]
         half = len(group) // 2
         return _run(session, group[:half]) + _run(session, group[half:])
 
 
-def _message(error: Exception) -> str:
+def failure(error: Exception) -> str:
+    """What a query failed with."""
     return f"{type(error).__name__}: {str(error).strip()}"
 
 

@@ -60,12 +60,12 @@ class Report:
     counts: Counter[Key] = field(default_factory=Counter)
     kinds: dict[Key, Compared] = field(default_factory=dict)
 
-    def add(self, found: Compared) -> None:
-        """Count a case."""
+    def add(self, found: Compared, name: str = "") -> None:
+        """Count a case, with the name of the difference where it is known."""
         self.verdicts[found.verdict.value] += 1
         if found.verdict.agrees:
             return
-        name = deliberate(found.case, found.ours, found.theirs)
+        name = name or deliberate(found.case, found.ours, found.theirs)
         if name:
             self.named[name] += 1
             return
@@ -130,16 +130,16 @@ def table(result: Report) -> str:
     return "\n".join(lines)
 
 
-def not_yet() -> dict[Key, str]:
+def not_yet(path: Path = NOT_YET) -> dict[Key, str]:
     """The kinds that are not yet mended, and a case of each."""
-    rows = (line.split("\t") for line in NOT_YET.read_text().splitlines() if line)
+    rows = (line.split("\t") for line in path.read_text().splitlines() if line)
     return {(kind, verdict): case for kind, verdict, case in rows}
 
 
-def write_not_yet(kinds: dict[Key, str]) -> None:
+def write_not_yet(kinds: dict[Key, str], path: Path = NOT_YET) -> None:
     """Write the kinds, sorted."""
     lines = ["\t".join((*key, case)) for key, case in sorted(kinds.items())]
-    NOT_YET.write_text("".join(f"{line}\n" for line in lines))
+    path.write_text("".join(f"{line}\n" for line in lines))
 
 
 def one_line(found: Compared) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import pyarrow as pa
@@ -50,24 +51,46 @@ def evaluate(case: Case) -> Outcome:
     row = pa.record_batch(
         [pa.array([0]), *values], schema=pa.schema([pa.field("_", pa.int64()), *fields])
     )
+    return outcome(f"SELECT {case.expression} AS value FROM data", row, _of_one_row)
+
+
+def outcome(
+    query: str, rows: pa.RecordBatch, read: Callable[[list[pa.RecordBatch]], Outcome]
+) -> Outcome:
+    """What a query over ``data`` gives.
+
+    Parameters
+    ----------
+    read
+        Makes the outcome of its result.
+    """
     for dialect in _DIALECTS:
-        outcome = _evaluate(_context(dialect), case.expression, row)
-        if not outcome.refusal.startswith("DataFusion error: SQL(ParserError("):
+        found = _outcome(_context(dialect), query, rows, read)
+        if not found.refusal.startswith("DataFusion error: SQL(ParserError("):
             break
-    return outcome
+    return found
 
 
-def _evaluate(context: SessionContext, expression: str, row: pa.RecordBatch) -> Outcome:
-    context.register_record_batches("data", [[row]])
+def _of_one_row(found: list[pa.RecordBatch]) -> Outcome:
+    (batch,) = found
+    # The batch says more than the plan: an expression may give another type.
+    column = batch.column(0)
+    return Outcome(type=type_name(column.type), value=plain(column[0]))
+
+
+def _outcome(
+    context: SessionContext,
+    query: str,
+    rows: pa.RecordBatch,
+    read: Callable[[list[pa.RecordBatch]], Outcome],
+) -> Outcome:
+    context.register_record_batches("data", [[rows]])
     planned = False
     try:
-        frame = context.sql(f"SELECT {expression} AS value FROM data")
+        frame = context.sql(query)
         frame.execution_plan()
         planned = True
-        (batch,) = frame.collect()
-        # The batch says more than the plan: an expression may give another type.
-        column = batch.column(0)
-        return Outcome(type=type_name(column.type), value=plain(column[0]))
+        return read(frame.collect())
     except BaseException as error:  # a panic is no Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise

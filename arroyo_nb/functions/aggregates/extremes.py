@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from functools import partial
 
+from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
 from arroyo_nb.changelog.multisets import Bags, Extreme, extremes, values_at_places
 from arroyo_nb.functions.aggregates.row import AggregateFunction
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.lazy_imports import np, pa
-from arroyo_nb.schema import BIGINT_UNSIGNED, ListOf, Type
+from arroyo_nb.lazy_imports import np, pa, pt
+from arroyo_nb.schema import ListOf, StructOf, Type
 
 
-def _comparable(argument: Type) -> Type | None:
-    return None if isinstance(argument, ListOf) else argument
+def _is_flat(type_: Type) -> bool:
+    # In Spark a NULL inside a list or a struct is less than any value.
+    return not isinstance(type_, ListOf | StructOf)
 
 
 def _of_bits(type_: Type) -> Type | None:
-    # A BIGINT UNSIGNED is a DECIMAL to Spark, which has no bits.
-    return type_ if is_integer(type_) and type_ != BIGINT_UNSIGNED else None
+    return type_ if is_integer(type_) else None
 
 
 def _extreme(bags: Bags, call: AggregateCall, *, which: Extreme) -> pa.Array:
@@ -49,13 +50,24 @@ def _bits(
     neutral: int,
     cancels: bool = False,
 ) -> pa.Array:
-    values = bags.column().to_numpy().astype(np.int64)
+    values = _integers(bags.column())
     result = np.full(bags.slots, neutral)
     # A value that is there an even number of times cancels itself out.
     counted = bags.weight % 2 == 1 if cancels else slice(None)
     ufunc.at(result, bags.slot[counted], values[counted])
+    if pt.is_decimal(call.type):
+        made = pa.array(result.view(np.uint64), mask=bags.occupied == 0)
+        return made.cast(call.type)
     narrow = result.astype(call.type.to_pandas_dtype())
     return pa.array(narrow, call.type, mask=bags.occupied == 0)
+
+
+def _integers(column: pa.Array) -> Ints:
+    """Whole numbers as int64s of the same bits; Spark has DECIMALs for BIGINT
+    UNSIGNED."""
+    if pt.is_decimal(column.type):
+        column = column.cast(pa.uint64())
+    return np.asarray(column.to_numpy().astype(np.int64), np.int64)
 
 
 AGGREGATES = (
@@ -66,7 +78,7 @@ AGGREGATES = (
         result=_of_bits,
         wants="a BIGINT",
         kernel=Kernel(multiset=_bit_and),
-        spark="bit_and",
+        spark=lambda spark: spark.of_bits("bit_and"),
         spark_distinct=True,
         deterministic=True,
     ),
@@ -77,7 +89,7 @@ AGGREGATES = (
         result=_of_bits,
         wants="a BIGINT",
         kernel=Kernel(multiset=_bit_or),
-        spark="bit_or",
+        spark=lambda spark: spark.of_bits("bit_or"),
         spark_distinct=True,
         deterministic=True,
     ),
@@ -87,6 +99,7 @@ AGGREGATES = (
         example="bit_xor(seats) -> 3",
         result=_of_bits,
         wants="a BIGINT",
+        slides=True,
         kernel=Kernel(multiset=_bit_xor),
         deterministic=True,
     ),
@@ -94,7 +107,9 @@ AGGREGATES = (
         name="max",
         doc="the greatest value",
         example="max(fare) -> 12.0",
-        result=_comparable,
+        result=lambda type_: type_,
+        slides=True,
+        spark_reads=_is_flat,
         kernel=Kernel(multiset=partial(_extreme, which="max"), extreme="max"),
         spark="max",
         spark_distinct=True,
@@ -104,7 +119,9 @@ AGGREGATES = (
         name="min",
         doc="the least value",
         example="min(name) -> 'ann'",
-        result=_comparable,
+        result=lambda type_: type_,
+        slides=True,
+        spark_reads=_is_flat,
         kernel=Kernel(multiset=partial(_extreme, which="min"), extreme="min"),
         spark="min",
         spark_distinct=True,

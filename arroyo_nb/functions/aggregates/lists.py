@@ -12,8 +12,9 @@ from arroyo_nb.changelog.measures import AggregateCall, Kernel
 from arroyo_nb.changelog.multisets import Bags, nth, sizes
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.functions.aggregates.row import AggregateFunction, always, any_value
+from arroyo_nb.functions.types import castable
 from arroyo_nb.lazy_imports import np, pa, pc
-from arroyo_nb.schema import JSON, NULL, TEXT, ListOf, Type
+from arroyo_nb.schema import NULL, TEXT, ListOf, Type
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -24,10 +25,12 @@ def _listed(type_: Type) -> Type | None:
 
 
 def _joined(type_: Type) -> Type | None:
-    return TEXT if type_ in (TEXT, JSON, NULL) else None
+    return TEXT if castable(type_, TEXT) else None
 
 
 def _text(literal: exp.Expr) -> str | None:
+    if literal.key == "null":
+        return ""
     return literal.name if literal.is_string else None
 
 

@@ -17,7 +17,7 @@ from arroyo_nb.changelog.measures import AggregateCall, Kernel, Linear, Totals
 from arroyo_nb.functions.aggregates.row import AggregateFunction, always, real
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.lazy_imports import np, pa
-from arroyo_nb.schema import BIGINT_UNSIGNED, DOUBLE, Type
+from arroyo_nb.schema import BIGINT_UNSIGNED, DOUBLE, NULL, Type
 
 Moment: TypeAlias = Callable[[Totals], Floats]
 
@@ -112,7 +112,7 @@ _PAIR = ("count", "a", "b", "aa", "ab", "bb")
 
 
 def _of_pairs(type_: Type) -> Type | None:
-    return BIGINT_UNSIGNED if is_number(type_) else None
+    return BIGINT_UNSIGNED if is_number(type_) or type_ == NULL else None
 
 
 AGGREGATES = (
@@ -122,6 +122,8 @@ AGGREGATES = (
         doc="the sample variance",
         example="var(fare) -> 16.0",
         result=real,
+        never_distinct="VAR",
+        slides=True,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_variance, sample=True), 2),
         spark="var_samp",
@@ -132,6 +134,8 @@ AGGREGATES = (
         doc="the population variance",
         example="var_pop(fare) -> 12.8",
         result=real,
+        never_distinct="VAR_POP",
+        slides=True,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_variance, sample=False), 1),
         spark="var_pop",
@@ -142,6 +146,8 @@ AGGREGATES = (
         doc="the sample standard deviation",
         example="stddev(fare) -> 4.0",
         result=real,
+        never_distinct="STDDEV_POP",
+        slides=True,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_deviation, sample=True), 2),
         spark="stddev_samp",
@@ -151,6 +157,8 @@ AGGREGATES = (
         doc="the population standard deviation",
         example="round(stddev_pop(fare), 3) -> 3.578",
         result=real,
+        never_distinct="STDDEV_POP",
+        slides=True,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_deviation, sample=False), 1),
         spark="stddev_pop",
@@ -188,6 +196,7 @@ AGGREGATES = (
         doc="how many pairs there are",
         example="regr_count(fare, seats) -> 5",
         result=_of_pairs,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=Kernel({"any": Linear(("count",), _count)}),
@@ -197,6 +206,7 @@ AGGREGATES = (
         doc="the mean of x",
         example="regr_avgx(fare, seats) -> 3.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, partial(_mean, x="b"), 1),
@@ -206,6 +216,7 @@ AGGREGATES = (
         doc="the mean of y",
         example="regr_avgy(fare, seats) -> 8.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, partial(_mean, x="a"), 1),
@@ -215,6 +226,7 @@ AGGREGATES = (
         doc="the sum of squares of x about its mean",
         example="regr_sxx(fare, seats) -> 16.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, partial(_products, x="b", y="b"), 1),
@@ -224,6 +236,7 @@ AGGREGATES = (
         doc="the sum of squares of y about its mean",
         example="regr_syy(fare, seats) -> 64.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, partial(_products, x="a", y="a"), 1),
@@ -233,6 +246,7 @@ AGGREGATES = (
         doc="the sum of products of x and y about their means",
         example="regr_sxy(fare, seats) -> 32.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, partial(_products, x="a", y="b"), 1),
@@ -242,6 +256,7 @@ AGGREGATES = (
         doc="the slope of the fitted line",
         example="regr_slope(fare, seats) -> 2.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, _slope, 2, "b"),
@@ -251,6 +266,7 @@ AGGREGATES = (
         doc="where the fitted line is at x = 0",
         example="regr_intercept(fare, seats) -> 2.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, _intercept, 2, "b"),
@@ -260,6 +276,7 @@ AGGREGATES = (
         doc="the share of the variance of y that the fitted line explains",
         example="round(regr_r2(fare, seats), 3) -> 1.0",
         result=real,
+        slides=True,
         arguments=2,
         reads=always(DOUBLE),
         kernel=_kernel(_PAIR, _r2, 2, "ab"),

@@ -5,7 +5,8 @@ The median of 1, 1, 1, 9 is 1. Approximate aggregates are exact here.
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
+from decimal import Context
+from decimal import Decimal as Exact
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,34 @@ from arroyo_nb.changelog.multisets import (
     values_at_places,
 )
 from arroyo_nb.functions.aggregates.row import AggregateFunction, numeric
+from arroyo_nb.functions.types import is_integer
 from arroyo_nb.lazy_imports import np, npt, pa, pc, pt
-from arroyo_nb.schema import BIGINT_UNSIGNED, NULL, ListOf, StructOf, Type
+from arroyo_nb.schema import (
+    BIGINT_UNSIGNED,
+    BYTEA,
+    DOUBLE,
+    JSON,
+    TEXT,
+    Decimal,
+    Type,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
 def _counted(type_: Type) -> Type | None:
-    is_plain = not isinstance(type_, ListOf | StructOf) and type_ != NULL
-    return BIGINT_UNSIGNED if is_plain else None
+    counts = is_integer(type_) or type_ in (TEXT, JSON, BYTEA)
+    return BIGINT_UNSIGNED if counts else None
+
+
+def _interpolated(type_: Type) -> Type | None:
+    """A digest is of the argument's type, but for DECIMALs."""
+    return DOUBLE if isinstance(type_, Decimal) else numeric(type_)
+
+
+def _read(type_: Type) -> Type:
+    return _interpolated(type_) or type_
 
 
 def _fraction(literal: exp.Expr) -> float | None:
@@ -100,9 +119,9 @@ def _half_way(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return half
 
 
-def _decimal(low: Decimal, high: Decimal, share: float, scale: int) -> Decimal:
+def _decimal(low: Exact, high: Exact, share: float, scale: int) -> Exact:
     exact = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(share)
-    return Decimal(int(exact * 10**scale)).scaleb(-scale, _WIDE)
+    return Exact(int(exact * 10**scale)).scaleb(-scale, _WIDE)
 
 
 _WIDE = Context(prec=60)
@@ -114,21 +133,24 @@ AGGREGATES = (
         doc="how many different values there are; exact here",
         example="approx_distinct(name) -> 3",
         result=_counted,
-        wants="a number or a text",
+        wants="a whole number or TEXT",
         kernel=Kernel(multiset=count_values),
     ),
     AggregateFunction(
         name="approx_median",
         doc="the middle value, between two where they are even; exact here",
         example="approx_median(fare) -> 8.0",
-        result=numeric,
+        result=_interpolated,
+        reads=_read,
+        never_distinct="APPROX_MEDIAN",
         kernel=Kernel(multiset=_percentile),
     ),
     AggregateFunction(
         name="approx_percentile_cont",
         doc="the value at a fraction of the sorted values; exact here",
         example="approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY seats) -> 3",
-        result=numeric,
+        result=_interpolated,
+        reads=_read,
         constant=_fraction,
         constant_words="a number from 0 to 1",
         within=True,
@@ -139,8 +161,10 @@ AGGREGATES = (
         doc="the value at a fraction of the total weight; exact here",
         example="approx_percentile_cont_with_weight(seats, 0.5) "
         "WITHIN GROUP (ORDER BY fare) -> 12.0",
-        result=numeric,
+        result=_interpolated,
+        reads=_read,
         arguments=2,
+        alike=True,
         constant=_fraction,
         constant_words="a number from 0 to 1",
         within=True,

@@ -28,6 +28,9 @@ class SparkCall(Protocol):
     def call(self, function: str) -> str:
         """A function of Spark over the rows of the call."""
 
+    def of_bits(self, function: str) -> str:
+        """A function of Spark over the bits of the whole numbers."""
+
     @property
     def count(self) -> str:
         """How many values there are."""
@@ -66,6 +69,8 @@ class AggregateFunction:
         What it is over a window in Spark; None: the kernel computes it from the rows.
     spark_distinct
         Whether that holds with DISTINCT too.
+    spark_reads
+        Whether it holds for arguments of a type.
     wants
         What an argument must be, in words.
     arguments
@@ -82,12 +87,18 @@ class AggregateFunction:
         Whether WITHIN GROUP (ORDER BY x) gives its first argument.
     reads
         The type that an argument of a type is cast to.
+    alike
+        Whether its arguments are first cast to what is common to them.
     deterministic
         Whether Spark computes the same of the same rows in any order.
     rounds
         Whether it rounds on the way, where it is of floats: then it is not.
     wraps
         Whether it wraps around at the width of a whole number.
+    slides
+        Whether Arroyo can compute it over a frame that rows leave.
+    never_distinct
+        What Arroyo calls it where it refuses DISTINCT; empty: it takes it.
     signature
         What it takes, where each argument is of a type of its own.
     udf
@@ -102,6 +113,7 @@ class AggregateFunction:
     aliases: tuple[str, ...] = ()
     spark: SparkTemplate | None = None
     spark_distinct: bool = False
+    spark_reads: Callable[[Type], bool] = lambda _: True
     wants: str = "a number"
     arguments: int = 1
     of_rows: bool = False
@@ -110,9 +122,12 @@ class AggregateFunction:
     ordered: bool = False
     within: bool = False
     reads: Callable[[Type], Type] = lambda type_: type_
+    alike: bool = False
     deterministic: bool = False
     rounds: bool = False
     wraps: bool = False
+    slides: bool = False
+    never_distinct: str = ""
     signature: Signature | None = None
     udf: UserDefined | None = None
 
@@ -131,8 +146,8 @@ def numeric(type_: Type) -> Type | None:
 
 
 def real(type_: Type) -> Type | None:
-    """DOUBLE of any number."""
-    return DOUBLE if is_number(type_) else None
+    """DOUBLE of any number, or of NULL."""
+    return DOUBLE if is_number(type_) or type_ == NULL else None
 
 
 def always(type_: Type) -> Callable[[Type], Type]:

@@ -19,7 +19,6 @@ from arroyo_nb.schema import (
     BOOLEAN,
     DOUBLE,
     FLOAT,
-    NULL,
     Decimal,
     Type,
 )
@@ -50,7 +49,7 @@ def _averaged(type_: Type) -> Type:
 
 
 def _logical(type_: Type) -> Type | None:
-    return BOOLEAN if type_ in (BOOLEAN, NULL) else None
+    return BOOLEAN if type_ == BOOLEAN else None
 
 
 def _count(totals: Totals, call: AggregateCall) -> pa.Array:
@@ -135,6 +134,7 @@ AGGREGATES = (
         doc="the mean",
         example="avg(fare) -> 8.0",
         result=mean_type,
+        slides=True,
         reads=_averaged,
         kernel=Kernel(
             {
@@ -177,6 +177,7 @@ AGGREGATES = (
         doc="how many rows there are, or values that are not NULL",
         example="count(*) -> 5",
         result=lambda _: BIGINT,
+        slides=True,
         wants="a value",
         of_rows=True,
         kernel=Kernel(
@@ -195,6 +196,7 @@ AGGREGATES = (
         doc="the sum; one of whole numbers wraps around",
         example="sum(seats) -> 15",
         result=sum_type,
+        slides=True,
         kernel=Kernel(
             {
                 "integer": Linear(("count", "sum"), _integer_sum),

@@ -388,7 +388,7 @@ def _aggregate(
     call = aggregate_calls.aggregate_call(
         name, bound, distinct=distinct, order=ordered, over=over
     )
-    return aggregate_calls.without_nulls(name, call) if ignores else call
+    return aggregate_calls.without_nulls(call) if ignores else call
 
 
 def _ordered(node: exp.Expr, scope: Scope) -> exp.Ordered:
@@ -411,17 +411,6 @@ def _within_group(
     return _aggregate(name, call, scope, order[0], over=over)
 
 
-def _about_nulls(node: exp.IgnoreNulls | exp.RespectNulls, scope: Scope) -> exp.Expr:
-    """``IGNORE NULLS`` and ``RESPECT NULLS`` behind a call."""
-    call = bind(node.this, scope)
-    if not aggregate_calls.is_aggregate(call):
-        raise refused(node)
-    if isinstance(node, exp.RespectNulls):
-        return call
-    name = str(aggregates.primary(node.this.name.lower()))
-    return aggregate_calls.without_nulls(name, call)
-
-
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
     call = bind(node.this, scope)
     if not aggregate_calls.is_aggregate(call):
@@ -433,6 +422,15 @@ def _filtered(node: exp.Filter, call: exp.Expr, scope: Scope) -> exp.Expr:
     inside = replace(scope, over=False)
     predicate = bind_condition(node.expression.this, inside, "FILTER")
     return aggregate_calls.filtered(call, predicate)
+
+
+def _nulls(node: exp.IgnoreNulls | exp.RespectNulls, scope: Scope) -> exp.Expr:
+    if over.aggregate_of(node) is None:
+        raise refused(node)
+    call = bind(node.this, scope)
+    if isinstance(node, exp.RespectNulls):
+        return call
+    return aggregate_calls.without_nulls(call)
 
 
 def _over(node: exp.Window, scope: Scope) -> exp.Expr:
@@ -472,6 +470,12 @@ def _over_aggregate(name: str, node: exp.Expr, scope: Scope) -> exp.Expr:
         case exp.Filter():
             call = _over_aggregate(name, node.this, scope)
             return _filtered(node, call, scope)
+        case exp.IgnoreNulls():
+            return aggregate_calls.without_nulls(
+                _over_aggregate(name, node.this, scope)
+            )
+        case exp.RespectNulls():
+            return _over_aggregate(name, node.this, scope)
         case exp.WithinGroup():
             return _within_group(node, scope, over=True)
         case exp.Anonymous():
@@ -511,8 +515,8 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     ),
     exp.Anonymous: _call,
     exp.Filter: _filter,
-    exp.IgnoreNulls: _about_nulls,
-    exp.RespectNulls: _about_nulls,
+    exp.IgnoreNulls: _nulls,
+    exp.RespectNulls: _nulls,
     exp.WithinGroup: _within_group,
     exp.Window: _over,
 }

@@ -12,8 +12,9 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions.aggregates import AggregateFunction, aggregate
+from arroyo_nb.functions.types import common_type
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.functions import has_worker_call, is_computed_once
 from arroyo_nb.plan.expressions.operators import binary
@@ -26,7 +27,7 @@ from arroyo_nb.plan.expressions.typing import (
     typed,
 )
 from arroyo_nb.plan.nodes import Measure, Ordering
-from arroyo_nb.schema import BIGINT, DOUBLE, NULL, Type
+from arroyo_nb.schema import BIGINT, DOUBLE, JSON, NULL, Type
 from arroyo_nb.sql.syntax_tree import parts_of
 
 _COUNTS = ("no argument", "one argument", "two arguments", "three arguments")
@@ -57,6 +58,8 @@ def aggregate_call(
         When it does not take these arguments.
     PlanProblem
         For an aggregate inside, and for DISTINCT where it has no meaning.
+    Unsupported
+        For an order before OVER that decides nothing.
     """
     function = aggregate(name)
     if distinct and len(arguments) != 1 + (function.constant is not None):
@@ -66,7 +69,7 @@ def aggregate_call(
     inner = [*arguments, *(item.this for item in order)]
     if not over and any(find_aggregate(part) is not None for part in inner):
         raise PlanProblem(f"aggregates cannot be nested: {name}() of an aggregate")
-    if distinct and any(item.this not in values for item in order):
+    if distinct and any(_is_no_argument(function, i, values) for i in order):
         raise PlanProblem(
             "In an aggregate with DISTINCT, ORDER BY expressions must appear in "
             "argument list"
@@ -77,12 +80,25 @@ def aggregate_call(
     wrapped: list[exp.Expr] = [*values, *constant]
     if distinct:
         wrapped = [exp.Distinct(expressions=values), *constant]
+    if order and over and not function.ordered:
+        raise Unsupported("Aggregate ORDER BY is not implemented for window functions")
     # Where the result does not depend on it, an order is nothing to keep.
     if order and function.ordered:
         wrapped[-1] = exp.Order(this=wrapped[-1], expressions=list(order))
     call = exp.Anonymous(this=name, expressions=wrapped)
     call.meta["over" if over else "aggregate"] = True
     return typed(call, type_, nullable=not function.of_rows)
+
+
+def _is_no_argument(
+    function: AggregateFunction, item: exp.Ordered, values: Sequence[exp.Expr]
+) -> bool:
+    """Whether one of ORDER BY is none of what is aggregated: a value that is cast for
+    a list is none."""
+    if item.this not in values:
+        return True
+    type_ = type_of(item.this)
+    return function.ordered and type_ != JSON and function.reads(type_) != type_
 
 
 def _ordered_as(item: exp.Ordered, value: exp.Expr) -> exp.Ordered:
@@ -189,16 +205,7 @@ def find_aggregate(expression: exp.Expr) -> exp.Expr | None:
     return next(filter(is_aggregate, parts_of(expression)), None)
 
 
-_OF_NULLS = ("array_agg", "first_value", "last_value")
 """The aggregates that look at NULLs."""
-
-
-def without_nulls(name: str, call: exp.Expr) -> exp.Expr:
-    """A bound call of an aggregate, with ``IGNORE NULLS``."""
-    if name not in _OF_NULLS:
-        return call
-    value = parts(call)[0][0].copy()
-    return filtered(call, inverted(tested(value, typed(exp.Null(), NULL))))
 
 
 def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
@@ -226,6 +233,19 @@ def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
     return typed(made, type_of(call), nullable=is_nullable(call))
 
 
+def without_nulls(call: exp.Expr) -> exp.Expr:
+    """``call IGNORE NULLS``: most aggregates pass over NULLs anyway."""
+    where, inner = None, call
+    if isinstance(call, exp.Filter):
+        where, inner = call.expression, call.this
+    if not aggregate(inner.name).kernel.keeps_nulls:
+        return call
+    value = parts(inner)[0][0].copy()
+    there = inverted(tested(value, typed(exp.Null(), NULL)))
+    both = there if where is None else binary(exp.And, where, there)
+    return filtered(inner, both)
+
+
 def _split(
     name: str, arguments: Sequence[exp.Expr]
 ) -> tuple[list[exp.Expr], list[exp.Expr]]:
@@ -249,9 +269,17 @@ def _split(
 def _cast(function: AggregateFunction, values: Sequence[exp.Expr]) -> list[exp.Expr]:
     """The arguments as values of the types that it reads."""
     if function.signature is None:
-        return [cast(value, function.reads(type_of(value))) for value in values]
-    types = function.signature.targets([type_of(value) for value in values])
+        types = [function.reads(type_) for type_ in _types(function, values)]
+    else:
+        types = function.signature.targets([type_of(value) for value in values])
     return [cast(*pair) for pair in zip(values, types, strict=True)]
+
+
+def _types(function: AggregateFunction, values: Sequence[exp.Expr]) -> list[Type]:
+    """The types of the arguments, or as often what is common to them."""
+    types = [type_of(value) for value in values]
+    common = common_type(types) if function.alike else None
+    return types if common is None else [common] * len(types)
 
 
 def _result(name: str, values: Sequence[exp.Expr]) -> Type:
@@ -264,7 +292,7 @@ def _result(name: str, values: Sequence[exp.Expr]) -> Type:
             f"{name}() does not take ({', '.join(map(str, given))})",
             hint=f"write {name}({function.signature})",
         )
-    types = [function.result(type_of(value)) for value in values]
+    types = [function.result(type_) for type_ in _types(function, values)]
     for value, type_ in zip(values, types, strict=True):
         if type_ is None:
             raise CatalogProblem(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sqlglot import exp
+
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import CONNECTORS, stores_of_arroyo
 from arroyo_nb.formats import refused_records
+from arroyo_nb.functions.over import over_function
+from arroyo_nb.over.frame import FIRST_ROW
 from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
+    OverFunctions,
     SessionWindow,
     Sink,
     Source,
@@ -28,8 +33,17 @@ from arroyo_nb.plan.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED
 from arroyo_nb.plan.rewrites.updating import NOT_UPDATING
 from arroyo_nb.plan.rewrites.windows import NO_WINDOW, uneven_hop
 from arroyo_nb.plan.tree import NodeMap, walk
-from arroyo_nb.plan.user_functions import functions_of
+from arroyo_nb.plan.user_functions import functions_of, measures_of
 
+NO_DISTINCT = "{name}(DISTINCT) aggregations are not available"
+NO_DEFAULT = "There is only support for literals as the default of {name}()"
+NO_ORDER = "Aggregate ORDER BY is not implemented for window functions"
+NO_WITHIN_GROUP = "OVER and WITHIN GROUP clause can not be used together"
+NOT_SLIDING = (
+    "Aggregate can not be used as a sliding accumulator because `retract_batch` is not "
+    "implemented: {name}"
+)
+_LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.Interval)
 MIXED_UNION = (
     "can't union updating with append-only branches: their schemas differ by "
     "_updating_meta"
@@ -42,7 +56,7 @@ def refused_by_arroyo(
     """The nodes of a streaming plan that Arroyo would not run, with its message; those
     that are ``known`` were asked before."""
     for node in walk(root, known):
-        message = _message(node) or _function_message(node)
+        message = _message(node) or _function_message(node) or _aggregate_message(node)
         if message is not None:
             yield node, message
         if known is not None:
@@ -85,6 +99,16 @@ def _function_message(node: Node) -> str | None:
     return next((f"{udf.arroyo_refusal} (of {udf.name})" for udf in refused), None)
 
 
+def _aggregate_message(node: Node) -> str | None:
+    """What it says of DISTINCT in an aggregate that does not take it."""
+    refused = (
+        m.row.never_distinct
+        for m in measures_of(node)
+        if m.distinct and not isinstance(node, OverFunctions) and m.row.never_distinct
+    )
+    return next((NO_DISTINCT.format(name=name) for name in refused), None)
+
+
 def _over_message(node: WindowOver) -> str | None:
     if isinstance(node.window, SessionWindow):
         return SESSIONS
@@ -93,8 +117,29 @@ def _over_message(node: WindowOver) -> str | None:
         return ONE_FUNCTION
     if len(node.window_keys) > 1:
         return NO_WINDOW_KEY
-    frame = node.columns[0].frame
-    return NO_EXCLUDE if frame and frame.exclude != "no others" else None
+    (column,) = node.columns
+    frame = column.frame
+    if frame and frame.exclude != "no others":
+        return NO_EXCLUDE
+    name = column.measure.function
+    if over_function(name) is not None:
+        # The default of lag() and lead(), the one further argument that is none.
+        defaults = column.measure.arguments[1:]
+        is_literal = all(isinstance(d, _LITERALS) for d in map(_uncast, defaults))
+        return None if is_literal else NO_DEFAULT.format(name=name)
+    row = column.measure.row
+    if row.within:
+        return NO_WITHIN_GROUP
+    if column.measure.order:
+        return NO_ORDER
+    slides = frame is not None and frame.start != FIRST_ROW
+    return NOT_SLIDING.format(name=name) if slides and not row.slides else None
+
+
+def _uncast(expression: exp.Expr) -> exp.Expr:
+    while isinstance(expression, exp.Cast | exp.Neg):
+        expression = expression.this
+    return expression
 
 
 def _rank_message(node: UpdatingRank) -> str:

@@ -38,9 +38,6 @@ FROM hourly
 --     nth_value(n) OVER (PARTITION BY window ORDER BY n) AS g,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   hint: write nth_value(value, n)
--- <cell>:9:16: nth_value() requires a number that is not 0, but finds Int64(0)
---     nth_value(n, 0) OVER (PARTITION BY window ORDER BY n) AS h,
---                  ^
 -- <cell>:10:3: rank() takes no IGNORE NULLS
 --     rank() IGNORE NULLS OVER (PARTITION BY window ORDER BY n) AS i,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -52,9 +49,6 @@ FROM hourly
 --     sum(name) OVER (PARTITION BY window) AS k,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   hint: cast the argument of sum() to a number
--- <cell>:13:3: IGNORE NULLS is not supported
---     sum(n) IGNORE NULLS OVER (PARTITION BY window) AS l,
---     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 -- <cell>:14:3: WITHIN GROUP is not supported after cume_dist()
 --     cume_dist() WITHIN GROUP (ORDER BY n) OVER (PARTITION BY window) AS m
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

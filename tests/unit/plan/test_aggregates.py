@@ -52,7 +52,7 @@ def measure(call: str, groups: str = "name") -> Measure:
 AGGREGATES = {row.name: row for family in FAMILIES for row in family.AGGREGATES}
 TYPES = {
     "approx_distinct(name)": "BIGINT UNSIGNED",
-    "approx_median(price)": "DECIMAL(10, 2)",
+    "approx_median(price)": "DOUBLE",
     "approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY seats)": "INT",
     "approx_percentile_cont_with_weight(id, 1) WITHIN GROUP (ORDER BY fare)": "DOUBLE",
     "array_agg(at)": "TIMESTAMP[]",
@@ -62,7 +62,6 @@ TYPES = {
     "bit_or(id)": "BIGINT",
     "bit_xor(seats)": "INT",
     "bool_and(done)": "BOOLEAN",
-    "bool_or(NULL)": "BOOLEAN",
     "corr(fare, seats)": "DOUBLE",
     "count(tags)": "BIGINT NOT NULL",
     "covar_pop(id, ratio)": "DOUBLE",

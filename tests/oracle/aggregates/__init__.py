@@ -1,0 +1,1 @@
+"""Aggregates and functions of OVER over a table of rows, compared with DataFusion."""
