@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from arroyo_nb.functions.signature import (
     Argument,
+    DataFusionTemplate,
     Nulls,
     ParameterKind,
     Result,
@@ -36,6 +37,24 @@ def _by_the_first(before: Sequence[str]) -> str:
     return f"({before[0]} {words[len(before)]})" if before else ""
 
 
+def _of_months(name: str) -> DataFusionTemplate:
+    """DataFusion chooses among intervals that may have months."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        if not any(argument.has_months for argument in arguments):
+            return ""
+        places = ", ".join(f"{{{place}}}" for place in range(len(arguments)))
+        return f"{name}({places})"
+
+    return template
+
+
+def _choice_of_months(arguments: Sequence[Argument]) -> str:
+    if not any(argument.has_months for argument in arguments):
+        return ""
+    return "CASE WHEN {0} IS NOT NULL THEN {1} ELSE {2} END"
+
+
 FUNCTIONS = (
     ScalarFunction(
         "coalesce",
@@ -45,6 +64,7 @@ FUNCTIONS = (
         Nulls.ALL,
         example="coalesce(NULL, 2, 3) -> 2",
         only_where=_while_null,
+        datafusion=_of_months("coalesce"),
     ),
     ScalarFunction(
         "greatest",
@@ -53,6 +73,7 @@ FUNCTIONS = (
         "the greatest",
         Nulls.ALL,
         example="greatest(1, 3, 2) -> 3",
+        datafusion=_of_months("greatest"),
     ),
     ScalarFunction(
         "least",
@@ -61,6 +82,7 @@ FUNCTIONS = (
         "the least",
         Nulls.ALL,
         example="least(3, 1, 2) -> 1",
+        datafusion=_of_months("least"),
     ),
     ScalarFunction(
         "nullif",
@@ -69,6 +91,7 @@ FUNCTIONS = (
         "NULL where both are equal",
         Nulls.ALWAYS,
         example="nullif(1, 1) -> NULL",
+        datafusion=_of_months("nullif"),
     ),
     ScalarFunction(
         "nvl",
@@ -79,6 +102,7 @@ FUNCTIONS = (
         aliases=("ifnull",),
         example="nvl(NULL, 'none') -> 'none'",
         only_where=_while_null,
+        datafusion=_of_months("coalesce"),
     ),
     ScalarFunction(
         "nvl2",
@@ -93,5 +117,6 @@ FUNCTIONS = (
         Nulls.ALWAYS,
         example="nvl2(NULL, 'some', 'none') -> 'none'",
         only_where=_by_the_first,
+        datafusion=_choice_of_months,
     ),
 )

@@ -3,75 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.signature import (
     Argument,
+    DataFusionTemplate,
     Literals,
     ParameterKind,
     ScalarFunction,
     Signature,
     Template,
 )
-from arroyo_nb.functions.types import fits
 from arroyo_nb.schema import (
     BIGINT,
     DATE,
     INTERVAL,
+    NULL,
+    TEXT,
     ListOf,
     Timestamp,
     Type,
     spark_type,
 )
 
-_TIME = Timestamp()
-
 
 def _times_type(types: Sequence[Type], _: Literals) -> Type:
-    """Of dates a list of dates, of other times one of times."""
+    """Of dates and texts a list of dates, of TIMESTAMPs one of TIMESTAMPs."""
     ends = types[:2]
-    if all(end == DATE for end in ends):
+    if all(end in (DATE, TEXT, NULL) for end in ends):
         return ListOf(DATE)
-    if all(fits(end, _TIME) for end in ends):
-        return ListOf(_TIME)
+    if all(isinstance(end, Timestamp) or end == NULL for end in ends):
+        return ListOf(Timestamp())
     given = ", ".join(map(str, types))
     raise CatalogProblem(
         f"a sequence is not of ({given})",
-        hint="write generate_series(1, 10), or two times and an INTERVAL",
+        hint="write generate_series(1, 10), or two DATEs or two TIMESTAMPs and an "
+        "INTERVAL",
     )
 
 
 def _sequence(name: str, *, includes_end: bool) -> Template:
     def template(arguments: Sequence[Argument]) -> str:
-        *ends, step = _start_end_step(arguments)
-        element: Type = BIGINT
-        if arguments[-1].type == INTERVAL:
-            types = [a.type for a in arguments]
-            made = _times_type(types, ())
-            assert isinstance(made, ListOf)
-            element = made.element
-            pairs = zip(ends, types, strict=False)
-            ends = [cast(end, given, element) for end, given in pairs]
-        start, end = ends
-        if _is_zero(arguments):
+        start, end, step = _start_end_step(arguments)
+        if len(arguments) == 3 and arguments[2].number == 0:
             raise CatalogProblem(
                 f"the step of {name}() must not be zero", span=arguments[2].span
             )
-        zero = "INTERVAL '0' SECOND" if element != BIGINT else "0"
+        none = f"CAST(array() AS {spark_type(ListOf(BIGINT))})"
         made_list = f"sequence({start}, {end}, {step})"
         if not includes_end:
             made_list = f"filter({made_list}, __element__ -> __element__ <> {end})"
         # Against its step, Spark's sequence fails.
         return (
-            f"CASE WHEN {step} = {zero} THEN raise_error('the step of {name}() is 0') "
-            f"WHEN {start} <= {end} AND {step} > {zero} "
-            f"OR {start} >= {end} AND {step} < {zero} THEN {made_list} "
-            f"WHEN {start} <> {end} THEN CAST(array() AS {spark_type(ListOf(element))})"
-            " END"
+            f"CASE WHEN {step} = 0 THEN raise_error('the step of {name}() is 0') "
+            f"WHEN {start} <= {end} AND {step} > 0 "
+            f"OR {start} >= {end} AND {step} < 0 THEN {made_list} "
+            f"WHEN {start} <> {end} AND {step} IS NOT NULL THEN {none} END"
         )
 
     return template
+
+
+def _of_times(name: str) -> DataFusionTemplate:
+    """DataFusion steps through times, by months too."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        if arguments[-1].type != INTERVAL:
+            return ""
+        start, _, step = arguments
+        is_zero = step.duration is not None and not step.duration
+        _check_step(name, start, step, is_zero=is_zero)
+        return f"{name}({{0}}, {{1}}, {{2}})"
+
+    return template
+
+
+def _check_step(name: str, start: Argument, step: Argument, *, is_zero: bool) -> None:
+    if is_zero:
+        raise CatalogProblem(f"the step of {name}() must not be zero", span=step.span)
+    if (
+        start.type in (DATE, TEXT)
+        and step.duration is not None
+        and abs(step.duration) < timedelta(days=1)
+    ):
+        raise CatalogProblem(
+            f"the step of {name}() over dates is a day at least",
+            span=step.span,
+            hint="cast the dates to TIMESTAMP for a shorter one",
+        )
 
 
 def _start_end_step(arguments: Sequence[Argument]) -> tuple[str, str, str]:
@@ -84,13 +104,6 @@ def _start_end_step(arguments: Sequence[Argument]) -> tuple[str, str, str]:
             return start, end, step
         case _:
             raise AssertionError(arguments)
-
-
-def _is_zero(arguments: Sequence[Argument]) -> bool:
-    if len(arguments) < 3:
-        return False
-    step = arguments[2]
-    return step.number == 0 or (step.duration is not None and not step.duration)
 
 
 _SIGNATURES = (
@@ -106,6 +119,7 @@ FUNCTIONS = (
         _sequence("generate_series", includes_end=True),
         "from the first to the second, with it, in steps of 1, or of the third",
         example="generate_series(1, 7, 3) -> [1, 4, 7]",
+        datafusion=_of_times("generate_series"),
     ),
     ScalarFunction(
         "range",
@@ -114,6 +128,7 @@ FUNCTIONS = (
         "from the first (or 0) to the second, without it, in steps of 1, or of the "
         "third",
         example="range(1, 7, 3) -> [1, 4]",
+        datafusion=_of_times("range"),
     ),
     ScalarFunction(
         "array_repeat",

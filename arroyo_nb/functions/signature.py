@@ -30,6 +30,7 @@ from arroyo_nb.schema import (
     Decimal,
     ListOf,
     StructOf,
+    Timestamp,
     Type,
 )
 from arroyo_nb.source import Span
@@ -42,7 +43,9 @@ class SignatureProblem(CatalogProblem):
 class ParameterKind(Enum):
     """A parameter that takes several types. It keeps the argument's own; but lists and
     the values for them, as in ``(LIST, ELEMENT)`` and ``(LIST, LIST)``, are all cast to
-    what is common to them. A way into a document of JSON has names and indices."""
+    what is common to them. A way into a document of JSON has names and indices. A
+    moment is a TIMESTAMP of any precision, or a DATE; a text is read as a
+    TIMESTAMP."""
 
     ANY = "any"
     NUMBER = "number"
@@ -53,6 +56,7 @@ class ParameterKind(Enum):
     KEY = "name or index"
     STRUCT = "struct"
     DECIMAL = "DECIMAL"
+    MOMENT = "TIMESTAMP"
 
 
 _LISTS = (ParameterKind.LIST, ParameterKind.OTHER_LIST)
@@ -92,7 +96,11 @@ class Argument:
     number
         The value of a literal whole number.
     duration
-        The value of an interval literal.
+        The value of an interval literal without months.
+    constant
+        SQL of DataFusion for a literal of a time or an interval.
+    has_months
+        Whether it is an interval that may have months in some row: DataFusion holds it.
     span
         Its place in the script.
     """
@@ -102,6 +110,8 @@ class Argument:
     literal: str | None = None
     number: int | None = None
     duration: timedelta | None = None
+    constant: str | None = None
+    has_months: bool = False
     span: Span | None = None
 
 
@@ -248,6 +258,8 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return isinstance(given, StructOf)
         case ParameterKind.DECIMAL:
             return isinstance(given, Decimal) or is_integer(given)
+        case ParameterKind.MOMENT:
+            return fits(given, Timestamp())
         case _:
             return fits(given, wanted)
 
@@ -258,6 +270,8 @@ def _own(given: Type, wanted: Parameter) -> Type:
         return wanted
     if wanted is ParameterKind.DECIMAL and not isinstance(given, Decimal):
         return _WHOLE
+    if wanted is ParameterKind.MOMENT and given in (TEXT, NULL):
+        return Timestamp()
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given
 
 
@@ -463,9 +477,11 @@ class ScalarFunction:
 
 def operand(argument: Argument) -> Operand:
     """An argument as an operand of a call of DataFusion."""
-    constant = None
+    constant = argument.constant
     if argument.literal is not None and argument.type == TEXT:
         constant = text_literal(argument.literal)
+    elif argument.literal is not None and isinstance(argument.type, Timestamp):
+        constant = f"CAST({text_literal(argument.literal)} AS {argument.type})"
     elif argument.number is not None:
         constant = str(argument.number)
     return Operand(argument.sql, argument.type, constant)

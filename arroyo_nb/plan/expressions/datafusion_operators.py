@@ -15,6 +15,8 @@ from typing import Any
 from sqlglot import exp
 
 from arroyo_nb.functions import casts, regex
+from arroyo_nb.plan.expressions.months import may_have_months
+from arroyo_nb.plan.expressions.operators import COMPARISONS, NULL_SAFE, SYMBOLS
 from arroyo_nb.plan.expressions.typing import type_of
 
 
@@ -42,8 +44,15 @@ def operator_in_datafusion(node: exp.Expr) -> DataFusionOperator | None:
 
 
 def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
-    if isinstance(node, exp.Binary):
-        return (node.left, node.right)
+    match node:
+        case exp.Binary():
+            return (node.left, node.right)
+        case exp.Between():
+            return (node.this, node.args["low"], node.args["high"])
+        case exp.Case():
+            arms = [part for arm in node.args["ifs"] for part in arm.iter_expressions()]
+            default = node.args.get("default")
+            return (*arms, *([] if default is None else [default]))
     return (node.this, *node.expressions)
 
 
@@ -60,9 +69,42 @@ def _cast(node: exp.Cast) -> str:
     return casts.datafusion_cast(type_of(node.this), type_of(node), tries=tries)
 
 
+def _of_months(template: str | Callable[[Any], str]) -> Callable[[Any], str]:
+    """The rule of an operator that Spark evaluates but for intervals with months."""
+
+    def rule(node: exp.Expr) -> str:
+        if not any(map(may_have_months, _operands(node))):
+            return ""
+        return template if isinstance(template, str) else template(node)
+
+    return rule
+
+
+def _case(node: exp.Case) -> str:
+    arms = range(len(node.args["ifs"]))
+    text = "".join(f" WHEN {{{2 * n}}} THEN {{{2 * n + 1}}}" for n in arms)
+    default = node.args.get("default")
+    otherwise = "" if default is None else f" ELSE {{{2 * len(arms)}}}"
+    return f"CASE{text}{otherwise} END"
+
+
+def _in(node: exp.In) -> str:
+    items = range(1, len(node.expressions) + 1)
+    return f"({{0}} IN ({', '.join(f'{{{n}}}' for n in items)}))"
+
+
 _RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.RegexpLike: _regular_expression,
     exp.RegexpILike: _regular_expression,
+    **{
+        kind: _of_months(f"({{0}} {SYMBOLS[kind]} {{1}})")
+        for kind in (exp.Add, exp.Sub, *COMPARISONS, *NULL_SAFE)
+    },
+    exp.Neg: _of_months("(-{0})"),
+    exp.Is: _of_months("({0} IS NULL)"),
+    exp.Between: _of_months("({0} BETWEEN {1} AND {2})"),
+    exp.In: _of_months(_in),
+    exp.Case: _of_months(_case),
 }
