@@ -15,6 +15,7 @@ from arroyo_nb.functions import (
     clock,
     conditional,
     crypto,
+    date_parts,
     dates,
     json,
     list_edits,
@@ -24,6 +25,7 @@ from arroyo_nb.functions import (
     sequences,
     structs,
     text,
+    timestamps,
     unions,
 )
 from arroyo_nb.functions.signature import (
@@ -45,7 +47,8 @@ __all__ = [
 ]
 
 FAMILIES = (
-    *(math, conditional, text, regex, crypto, dates, clock),
+    *(math, conditional, text, regex, crypto),
+    *(dates, date_parts, timestamps, clock),
     *(arrays, list_edits, list_sets, sequences, structs, unions),
     *(arrow_types, json),
 )

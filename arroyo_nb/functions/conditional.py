@@ -8,6 +8,7 @@ from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions import floats
 from arroyo_nb.functions.signature import (
     Argument,
+    DataFusionTemplate,
     Literals,
     Nulls,
     ParameterKind,
@@ -92,6 +93,25 @@ _ARROYOS_NVL = ScalarFunction(
     datafusion=lambda _: "nvl({0}, {1})",
 )
 
+
+def _of_months(name: str) -> DataFusionTemplate:
+    """DataFusion chooses among intervals that may have months."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        if not any(argument.has_months for argument in arguments):
+            return ""
+        places = ", ".join(f"{{{place}}}" for place in range(len(arguments)))
+        return f"{name}({places})"
+
+    return template
+
+
+def _choice_of_months(arguments: Sequence[Argument]) -> str:
+    if not any(argument.has_months for argument in arguments):
+        return ""
+    return "CASE WHEN {0} IS NOT NULL THEN {1} ELSE {2} END"
+
+
 FUNCTIONS = (
     ScalarFunction(
         "coalesce",
@@ -101,6 +121,7 @@ FUNCTIONS = (
         Nulls.ALL,
         example="coalesce(NULL, 2, 3) -> 2",
         only_where=_while_null,
+        datafusion=_of_months("coalesce"),
     ),
     ScalarFunction(
         "greatest",
@@ -109,6 +130,7 @@ FUNCTIONS = (
         "the greatest",
         Nulls.ALL,
         example="greatest(1, 3, 2) -> 3",
+        datafusion=_of_months("greatest"),
     ),
     ScalarFunction(
         "least",
@@ -117,6 +139,7 @@ FUNCTIONS = (
         "the least",
         Nulls.ALL,
         example="least(3, 1, 2) -> 1",
+        datafusion=_of_months("least"),
     ),
     ScalarFunction(
         "nullif",
@@ -125,6 +148,7 @@ FUNCTIONS = (
         "NULL where both are equal",
         Nulls.ALWAYS,
         example="nullif(1, 1) -> NULL",
+        datafusion=_of_months("nullif"),
     ),
     ScalarFunction(
         "nvl",
@@ -138,6 +162,7 @@ FUNCTIONS = (
         arroyos=_ARROYOS_NVL,
         example="nvl(NULL, 'none') -> 'none'",
         only_where=_while_null,
+        datafusion=_of_months("coalesce"),
     ),
     ScalarFunction(
         "nvl2",
@@ -147,5 +172,6 @@ FUNCTIONS = (
         Nulls.ALWAYS,
         example="nvl2(NULL, 'some', 'none') -> 'none'",
         only_where=_by_the_first,
+        datafusion=_choice_of_months,
     ),
 )

@@ -5,52 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.functions.casts import cast
-from arroyo_nb.functions.chrono_formats import java_pattern
+from arroyo_nb.functions.chrono_formats import check_pattern, common_pattern
+from arroyo_nb.functions.date_parts import interval_micros, literal_word
 from arroyo_nb.functions.literals import check_text, is_date
 from arroyo_nb.functions.signature import (
     Argument,
     Literals,
-    Result,
+    ParameterKind,
     ScalarFunction,
     Signature,
     SignatureProblem,
-    Template,
 )
-from arroyo_nb.registry import did_you_mean
+from arroyo_nb.functions.timestamps import by_patterns
 from arroyo_nb.schema import (
     BIGINT,
     DATE,
-    DOUBLE,
     INT,
     INTERVAL,
     NULL,
     TEXT,
+    TIME,
     Timestamp,
     Type,
     quoted_text,
 )
 
 _TIME = Timestamp()
-
-# part -> its value; a minute's pieces count from the minute's start, as Arroyo's do.
-_PARTS = {
-    "year": "year({0})",
-    "quarter": "quarter({0})",
-    "month": "month({0})",
-    "week": "weekofyear({0})",
-    "day": "day({0})",
-    "hour": "hour({0})",
-    "minute": "minute({0})",
-    "second": "second({0})",
-    "millisecond": "CAST(pmod(unix_micros({0}), 60000000L) div 1000 AS INT)",
-    "microsecond": "CAST(pmod(unix_micros({0}), 60000000L) AS INT)",
-    # Sunday is 1 to Spark.
-    "dow": "(dayofweek({0}) - 1)",
-    "doy": "dayofyear({0})",
-    "epoch": "(unix_micros({0}) / 1000000D)",
-}
 _UNITS = (
     "microsecond",
     "millisecond",
@@ -65,60 +47,55 @@ _UNITS = (
 )
 
 
-def _word(argument: Argument, known: Sequence[str], what: str) -> str:
-    every = "known: " + ", ".join(known)
-    if argument.literal is None:
-        raise Unsupported(f"{what} must be a literal", span=argument.span, hint=every)
-    word = argument.literal.lower()
-    if word not in known:
-        raise CatalogProblem(
-            f"{what} '{argument.literal}' is not known",
-            span=argument.span,
-            hint=did_you_mean(word, known) or every,
-        )
-    return word
+def _time(argument: Argument) -> str:
+    return cast(argument.sql, argument.type, _TIME)
 
 
-def _pattern(argument: Argument, *, reads: bool = False) -> str:
-    if argument.literal is None:
-        raise Unsupported(
-            "a time pattern must be a literal",
-            span=argument.span,
-            hint="write it as '...'",
-        )
-    try:
-        return quoted_text(java_pattern(argument.literal, reads=reads))
-    except Unsupported as problem:
-        problem.span = argument.span
-        raise
-
-
-def _date_part(arguments: Sequence[Argument]) -> str:
-    part = _word(arguments[0], tuple(_PARTS), "the part of a date")
-    return _PARTS[part].format(arguments[1].sql)
-
-
-def _part_type(_: Sequence[Type], literals: Literals) -> Type:
-    return DOUBLE if literals and (literals[0] or "").lower() == "epoch" else INT
+def _precision(types: Sequence[Type], _: Literals) -> Type:
+    """A TIMESTAMP keeps its precision; what is none becomes one."""
+    return types[1] if isinstance(types[1], Timestamp) else _TIME
 
 
 def _date_trunc(arguments: Sequence[Argument]) -> str:
-    unit = _word(arguments[0], _UNITS, "the unit of date_trunc")
-    return f"date_trunc({quoted_text(unit)}, {arguments[1].sql})"
+    unit = literal_word(arguments[0], _UNITS, "the unit of date_trunc")
+    time = _time(arguments[1])
+    match unit:
+        case "microsecond":
+            return time
+        case "millisecond":
+            # Towards 1970, as in DataFusion; other units begin before the time.
+            return f"timestamp_millis(unix_micros({time}) div 1000)"
+    return f"date_trunc({quoted_text(unit)}, {time})"
 
 
 def _date_bin(arguments: Sequence[Argument]) -> str:
     """The start of the bin: bins are counted from the origin, else the epoch."""
-    if arguments[0].duration is not None and arguments[0].duration <= timedelta():
+    width, time, *origin = arguments
+    micros = f"unix_micros({_time(time)})"
+    since = f"unix_micros({origin[0].sql})" if origin else "0L"
+    width_us = interval_micros(width.sql)
+    start = f"timestamp_micros({micros} - pmod({micros} - {since}, {width_us}))"
+    return cast(start, _TIME, time.type) if isinstance(time.type, Timestamp) else start
+
+
+def _date_bin_elsewhere(arguments: Sequence[Argument]) -> str:
+    """Bins of months, and of a width that is negative."""
+    width, _, *origin = arguments
+    named = zip(("the width", "the origin"), (width, *origin), strict=False)
+    for what, argument in named:
+        if argument.constant is None and argument.literal is None:
+            raise Unsupported(
+                f"{what} of date_bin must be a literal",
+                span=argument.span,
+                hint="write date_bin(INTERVAL '1 day', at, TIMESTAMP '2024-01-01')",
+            )
+    if width.duration == timedelta():
         raise CatalogProblem(
-            "the width of date_bin must be longer than zero", span=arguments[0].span
+            "the width of date_bin must be longer than zero", span=width.span
         )
-    width, time, *origin = (a.sql for a in arguments)
-    micros = f"unix_micros({time})"
-    since = f"unix_micros({origin[0]})" if origin else "0L"
-    # The microseconds of an interval: those of the instant it leads to from 1970.
-    width_us = f"unix_micros(timestamp_seconds(0) + {width})"
-    return f"timestamp_micros({micros} - pmod({micros} - {since}, {width_us}))"
+    if width.duration is not None and width.duration > timedelta():
+        return ""
+    return "date_bin({0}, {1}, {2})" if origin else "date_bin({0}, {1})"
 
 
 # What stands for a part that is no literal: it leaves the others all their values.
@@ -142,61 +119,40 @@ def _make_date(arguments: Sequence[Argument]) -> str:
 
 
 def _to_char(arguments: Sequence[Argument]) -> str:
-    return f"date_format({arguments[0].sql}, {_pattern(arguments[1])})"
+    value, pattern = arguments
+    java = _common(value, pattern)
+    assert java is not None, "DataFusion writes it"
+    return f"date_format({_time(value)}, {quoted_text(java)})"
 
 
-def _read(text: Argument, patterns: Sequence[Argument]) -> str:
-    """Text by the first pattern that fits; the last one's failure is the run's."""
-    *others, last = (_pattern(pattern, reads=True) for pattern in patterns)
-    tries = [f"try_to_timestamp({text.sql}, {pattern})" for pattern in others]
-    return f"coalesce({', '.join((*tries, f'to_timestamp({text.sql}, {last})'))})"
+def _common(value: Argument, pattern: Argument) -> str | None:
+    if pattern.literal is None or value.type in (TIME, INTERVAL):
+        return None
+    return common_pattern(pattern.literal, of_days=value.type == DATE)
 
 
-def _check_time(value: Argument, target: Type) -> None:
-    if value.literal is not None:
-        check_text(value.literal, target, value.span)
+def _to_char_elsewhere(arguments: Sequence[Argument]) -> str:
+    value, pattern = arguments
+    if value.type == INTERVAL:
+        return _length_to_char(value)
+    if pattern.literal is not None:
+        try:
+            check_pattern(pattern.literal)
+        except ArroyoError as problem:
+            problem.span = pattern.span
+            raise
+    return "" if _common(value, pattern) is not None else "to_char({0}, {1})"
 
 
-def _to_timestamp(digits: int, unit_digits: int) -> Template:
-    """A number counts units of ``10 ** -unit_digits`` s, a text is read."""
-
-    def template(arguments: Sequence[Argument]) -> str:
-        value, *patterns = arguments
-        result = Timestamp(digits)
-        if patterns:
-            return cast(_read(value, patterns), _TIME, result)
-        if value.type == BIGINT:
-            return cast(value.sql, BIGINT, Timestamp(unit_digits))
-        if value.type == DOUBLE:
-            return cast(f"timestamp_seconds({value.sql})", _TIME, result)
-        _check_time(value, _TIME)
-        time = cast(value.sql, value.type, _TIME)
-        return cast(time, _TIME, result)
-
-    return template
-
-
-def _timestamps(
-    name: str, digits: int, unit_digits: int, *, example: str
-) -> ScalarFunction:
-    result = Timestamp(digits)
-    # Seconds may have a fraction; other units are whole.
-    numbers = (BIGINT, DOUBLE) if unit_digits == 0 else (BIGINT,)
-    return ScalarFunction(
-        name,
-        (
-            *(Signature((number,), result) for number in numbers),
-            Signature((TEXT, TEXT), result, optional=1, repeats=True),
-            Signature((_TIME,), result),
-        ),
-        _to_timestamp(digits, unit_digits),
-        f"a number of {_UNIT_NAMES[unit_digits]} since 1970, or a text, as a TIMESTAMP",
-        example=example,
-        differs="microseconds are kept, and no nanoseconds" if digits == 9 else "",
-    )
-
-
-_UNIT_NAMES = {0: "seconds", 3: "ms", 6: "microseconds", 9: "nanoseconds"}
+def _length_to_char(value: Argument) -> str:
+    """A length is what two times differ by; DataFusion has other INTERVALs beside."""
+    if value.constant is not None or value.has_months:
+        raise CatalogProblem(
+            "to_char() does not take an INTERVAL, but what two times differ by",
+            span=value.span,
+            hint="write CAST(x AS TEXT), or to_char(t2 - t1, 'pretty')",
+        )
+    return "to_char(arrow_cast({0}, 'Duration(Nanosecond)'), {1})"
 
 
 def _date_of_days(types: Sequence[Type], _literals: Literals) -> Type:
@@ -211,43 +167,38 @@ def _date_of_days(types: Sequence[Type], _literals: Literals) -> Type:
 
 def _to_date(arguments: Sequence[Argument]) -> str:
     value, *patterns = arguments
-    if not patterns:
-        _check_time(value, DATE)
-        return cast(value.sql, value.type, DATE, literal=value.literal)
-    return f"CAST({_read(value, patterns)} AS DATE)"
+    assert not patterns, "DataFusion reads by patterns"
+    if value.literal is not None:
+        check_text(value.literal, DATE, value.span)
+    return cast(value.sql, value.type, DATE, literal=value.literal)
+
+
+def _local_type(types: Sequence[Type], _: Literals) -> Type:
+    if not isinstance(types[0], Timestamp):
+        raise SignatureProblem(
+            f"to_local_time() takes a TIMESTAMP, not {types[0]}",
+            hint="cast it: to_local_time(CAST(x AS TIMESTAMP))",
+        )
+    return types[0]
 
 
 FUNCTIONS = (
     ScalarFunction(
         "date_bin",
-        (Signature((INTERVAL, _TIME, _TIME), _TIME, optional=1),),
+        (Signature((INTERVAL, ParameterKind.MOMENT, _TIME), _precision, optional=1),),
         _date_bin,
-        "start of the bin: date_bin(width, time, origin)",
+        "start of the bin: date_bin(width, time, origin); the width may have months",
         example="date_bin(INTERVAL '1 day', '2024-03-01 10:40:00') "
         "-> 2024-03-01 00:00:00",
-    ),
-    ScalarFunction(
-        "date_part",
-        (Signature((TEXT, _TIME), _part_type),),
-        _date_part,
-        "a part of a time: " + ", ".join(_PARTS),
-        aliases=("datepart", "extract"),
-        example="date_part('hour', '2024-03-01 10:40:00') -> 10",
+        datafusion=_date_bin_elsewhere,
     ),
     ScalarFunction(
         "date_trunc",
-        (Signature((TEXT, _TIME), _TIME),),
+        (Signature((TEXT, ParameterKind.MOMENT), _precision),),
         _date_trunc,
         "start of the unit: " + ", ".join(_UNITS),
         aliases=("datetrunc",),
         example="date_trunc('hour', '2024-03-01 10:40:00') -> 2024-03-01 10:00:00",
-    ),
-    ScalarFunction(
-        "from_unixtime",
-        (Signature((BIGINT,), Timestamp(0)),),
-        "timestamp_seconds({0})",
-        "seconds since 1970 as a TIMESTAMP",
-        example="from_unixtime(86400) -> 1970-01-02 00:00:00",
     ),
     ScalarFunction(
         "make_date",
@@ -258,11 +209,15 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "to_char",
-        (Signature((_TIME, TEXT), TEXT),),
+        tuple(
+            Signature((parameter, TEXT), TEXT)
+            for parameter in (ParameterKind.MOMENT, TIME, INTERVAL)
+        ),
         _to_char,
         "a time as text, by a pattern such as '%Y-%m-%d %H:%M'",
         aliases=("date_format",),
         example="to_char('2024-03-01 10:40:00', '%H:%M, %d %b') -> '10:40, 01 Mar'",
+        datafusion=_to_char_elsewhere,
     ),
     ScalarFunction(
         "to_date",
@@ -274,51 +229,15 @@ FUNCTIONS = (
         _to_date,
         "a text (by the first pattern that fits) or days since 1970 as a DATE",
         example="to_date('01.03.2024', '%d.%m.%Y') -> 2024-03-01",
+        datafusion=by_patterns("to_date"),
     ),
     ScalarFunction(
         "to_local_time",
-        (Signature((_TIME,), Result.FIRST),),
+        (Signature((_TIME,), _local_type),),
         # A TIMESTAMP has no zone that could be taken away.
         "{0}",
         "a time without its zone: the TIMESTAMP itself, which is in UTC",
         example="to_local_time(to_timestamp('2024-03-01 10:40:00')) -> "
         "2024-03-01 10:40:00",
-    ),
-    ScalarFunction(
-        "to_unixtime",
-        (Signature((_TIME,), BIGINT),),
-        "unix_seconds({0})",
-        "whole seconds since 1970",
-        example="to_unixtime('1970-01-02 00:00:00') -> 86400",
-    ),
-    _timestamps(
-        "to_timestamp",
-        9,
-        0,
-        example="to_timestamp('2024-03-01T10:40:00Z') -> 2024-03-01 10:40:00",
-    ),
-    _timestamps(
-        "to_timestamp_seconds",
-        0,
-        0,
-        example="to_timestamp_seconds(1) -> 1970-01-01 00:00:01",
-    ),
-    _timestamps(
-        "to_timestamp_millis",
-        3,
-        3,
-        example="to_timestamp_millis(1500) -> 1970-01-01 00:00:01.500000",
-    ),
-    _timestamps(
-        "to_timestamp_micros",
-        6,
-        6,
-        example="to_timestamp_micros(1500000) -> 1970-01-01 00:00:01.500000",
-    ),
-    _timestamps(
-        "to_timestamp_nanos",
-        9,
-        9,
-        example="to_timestamp_nanos(1500000000) -> 1970-01-01 00:00:01.500000",
     ),
 )

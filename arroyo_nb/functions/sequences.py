@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import (
@@ -47,7 +48,8 @@ def _type(types: Sequence[Type], _: Literals) -> Type:
     given = ", ".join(map(str, types))
     raise CatalogProblem(
         f"a sequence is not of ({given})",
-        hint="write generate_series(1, 10), or two times and an INTERVAL",
+        hint="write generate_series(1, 10), or two DATEs or two TIMESTAMPs and an "
+        "INTERVAL",
     )
 
 
@@ -63,6 +65,8 @@ def _sequence(name: str) -> DataFusionTemplate:
             raise CatalogProblem(
                 f"the step of {name}() must not be zero", span=arguments[2].span
             )
+        if len(arguments) == 3:
+            _check_days(name, arguments[0], arguments[2])
         places = [f"{{{n}}}" for n in range(len(arguments))]
         type_ = _type([a.type for a in arguments], ())
         if isinstance(type_, ListOf) and type_.element != BIGINT:
@@ -77,6 +81,19 @@ def _is_zero(arguments: Sequence[Argument]) -> bool:
         return False
     step = arguments[2]
     return step.number == 0 or (step.duration is not None and not step.duration)
+
+
+def _check_days(name: str, start: Argument, step: Argument) -> None:
+    if (
+        start.type in (DATE, TEXT)
+        and step.duration is not None
+        and abs(step.duration) < timedelta(days=1)
+    ):
+        raise CatalogProblem(
+            f"the step of {name}() over dates is a day at least",
+            span=step.span,
+            hint="cast the dates to TIMESTAMP for a shorter one",
+        )
 
 
 def _repeated(arguments: Sequence[Argument]) -> str:

@@ -43,6 +43,7 @@ from arroyo_nb.schema import (
     ListOf,
     Primitive,
     StructOf,
+    Timestamp,
     Type,
 )
 from arroyo_nb.source import Span
@@ -57,7 +58,8 @@ class ParameterKind(Enum):
     the values for them, as in ``(LIST, ELEMENT)`` and ``(LIST, LIST)``, are all cast to
     what is common to them. ``TYPED_LIST`` takes no bare NULL. A way into a document of
     JSON has names and indices. FLOAT and BIGINT take no other type, and FLOAT_OR_WHOLE
-    makes a FLOAT of what it takes."""
+    makes a FLOAT of what it takes. A moment is a TIMESTAMP of any precision, or a DATE;
+    a text is read as a TIMESTAMP."""
 
     ANY = "any"
     NUMBER = "number"
@@ -74,6 +76,7 @@ class ParameterKind(Enum):
     FLOAT = "FLOAT"
     FLOAT_OR_WHOLE = "FLOAT or whole number"
     BIGINT = "BIGINT"
+    MOMENT = "TIMESTAMP"
 
 
 _RELATED_LISTS = (ParameterKind.LIST, ParameterKind.TYPED_LIST)
@@ -116,7 +119,11 @@ class Argument:
     number
         The value of a literal whole number.
     duration
-        The value of an interval literal.
+        The value of an interval literal without months.
+    constant
+        SQL of DataFusion for a literal of a time or an interval.
+    has_months
+        Whether it is an interval that may have months in some row: DataFusion holds it.
     span
         Its place in the script.
     was_null
@@ -128,6 +135,8 @@ class Argument:
     literal: str | None = None
     number: int | None = None
     duration: timedelta | None = None
+    constant: str | None = None
+    has_months: bool = False
     span: Span | None = None
     was_null: bool = False
 
@@ -315,6 +324,8 @@ def _fits(given: Type, wanted: Parameter) -> bool:
         case Primitive() if given == BIGINT_UNSIGNED and is_integer(wanted):
             # No other whole number has all of its values.
             return wanted == given
+        case ParameterKind.MOMENT:
+            return fits(given, Timestamp())
         case _:
             return fits(given, wanted)
 
@@ -344,6 +355,8 @@ def _own(given: Type, wanted: Parameter) -> Type:
         return FLOAT
     if wanted is ParameterKind.AS_TEXT:
         return TEXT
+    if wanted is ParameterKind.MOMENT and given in (TEXT, NULL):
+        return Timestamp()
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given
 
 
@@ -573,9 +586,11 @@ def operand(argument: Argument) -> Operand:
     if argument.was_null:
         # DataFusion does not take a bare NULL for that of a type.
         return Operand(argument.sql, NULL)
-    constant = None
+    constant = argument.constant
     if argument.literal is not None and argument.type == TEXT:
         constant = text_literal(argument.literal)
+    elif argument.literal is not None and isinstance(argument.type, Timestamp):
+        constant = f"CAST({text_literal(argument.literal)} AS {argument.type})"
     elif argument.number is not None:
         constant = str(argument.number)
     return Operand(argument.sql, argument.type, constant)

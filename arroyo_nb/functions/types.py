@@ -177,7 +177,8 @@ def _kind(type_: Type) -> str:
 
 
 def common_type(types: Iterable[Type]) -> Type | None:
-    """The narrowest type that holds all of them; None where there is none.
+    """The narrowest type that holds all of them; of TIMESTAMPs the coarsest, as Arrow
+    has it. None where there is none.
 
     >>> from arroyo_nb.schema import BIGINT, INT
     >>> print(common_type([INT, BIGINT, NULL]), common_type([INT, TEXT]))
@@ -245,7 +246,8 @@ def _wider(one: Type, other: Type) -> Type | None:
     if is_number(one) and is_number(other):
         return _wider_number(one, other)
     if isinstance(one, Timestamp) and isinstance(other, Timestamp):
-        return max(one, other, key=lambda t: t.digits)
+        # Arrow compares and chooses in the coarser of two units.
+        return min(one, other, key=lambda t: t.digits)
     if isinstance(one, ListOf) and isinstance(other, ListOf):
         element = _wider(one.element, other.element)
         return None if element is None else ListOf(element)

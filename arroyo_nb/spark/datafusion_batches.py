@@ -175,11 +175,14 @@ _INTERVAL = [("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")]
 
 
 def _as_interval(array: pa.Array) -> pa.Array:
+    """A length as DataFusion makes an interval of one: of nanoseconds alone, and of
+    days where they are too many."""
     counted = array.cast(pa.int64())
     micros = pc.fill_null(counted, 0).to_numpy()
     parts = np.zeros(len(array), _INTERVAL)
     # Towards zero, so that days and the rest have one sign.
-    parts["days"] = np.trunc(micros / _DAY_US).astype("<i4")
+    days = np.trunc(micros / _DAY_US).astype("<i4")
+    parts["days"] = np.where(np.abs(micros) > _LONGEST_US, days, 0)
     parts["nanoseconds"] = (micros - parts["days"].astype("<i8") * _DAY_US) * 1000
     valid = pc.is_valid(counted)
     return pa.Array.from_buffers(
@@ -191,6 +194,7 @@ def _as_interval(array: pa.Array) -> pa.Array:
 
 
 _DAY_US = 86_400_000_000
+_LONGEST_US = (2**63 - 1) // 1000
 
 
 def _as_duration(array: pa.Array) -> pa.Array:
@@ -206,8 +210,10 @@ def _as_duration(array: pa.Array) -> pa.Array:
     null = pc.is_null(array).to_numpy(zero_copy_only=False)
     if np.any((parts["months"] != 0) & ~null):
         raise DataProblem(
-            "an interval of months or years is not supported: it is no exact length",
-            hint="write it in days",
+            "an interval with months is not supported as a value of its own: it has no "
+            "exact duration",
+            hint="keep its text, and cast that where it is added: at + CAST(s AS "
+            "INTERVAL)",
         )
     micros = parts["days"].astype("<i8") * _DAY_US + parts["nanoseconds"] // 1000
     return pa.array(micros, mask=null).cast(pa.duration("us"))

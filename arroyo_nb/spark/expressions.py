@@ -29,6 +29,7 @@ from arroyo_nb.functions import Argument, decimals, floats, regex
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast, decimal_constant
 from arroyo_nb.functions.datafusion import datafusion_call
+from arroyo_nb.functions.date_parts import interval_micros
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.signature import ScalarFunction, operand
 from arroyo_nb.functions.types import is_integer
@@ -37,6 +38,7 @@ from arroyo_nb.plan.expressions.datafusion_operators import operator_in_datafusi
 from arroyo_nb.plan.expressions.functions import (
     called,
     calls_udf,
+    described,
     has_worker_call,
     is_computed_once,
 )
@@ -44,12 +46,15 @@ from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
+    DATE,
     DOUBLE,
     EPOCH,
     FLOAT,
+    INTERVAL,
     PRIMITIVES,
     Decimal,
     Primitive,
+    Timestamp,
     Type,
     quoted,
     quoted_text,
@@ -137,6 +142,10 @@ def _arithmetic(operator: str, wrapping: str) -> Callable[[Any, Write], str]:
 
     def writer(node: exp.Binary, write: Write) -> str:
         type_ = type_of(node)
+        if type_ == DATE:
+            return _moved(node, operator, write)
+        if isinstance(type_, Timestamp):
+            return _in_units(plain(node, write), node, type_)
         if not is_integer(type_):
             return _narrowed(plain(node, write), type_)
         operands = (
@@ -145,6 +154,34 @@ def _arithmetic(operator: str, wrapping: str) -> Callable[[Any, Write], str]:
         return wrapped(f"{wrapping}({', '.join(operands)})", type_)
 
     return writer
+
+
+def _moved(node: exp.Binary, operator: str, write: Write) -> str:
+    """A DATE and an interval: it is moved by whole days, those of the calendar and
+    those of the rest."""
+    date, interval = node.left, node.right
+    if type_of(date) == INTERVAL:
+        date, interval = interval, date
+    if isinstance(interval, exp.Interval):
+        count: int = interval.meta["calendar"].moved_days
+        days = str(-count if operator == "-" else count)
+    else:
+        days = f"{operator} CAST({interval_micros(write(interval))} div {_DAY} AS INT)"
+    return f"date_add({write(date)}, {days})"
+
+
+_DAY = "86400000000L"
+_SPARK_UNITS = {0: ("SECOND", 10**6), 3: ("MILLISECOND", 10**3)}
+
+
+def _in_units(text: str, node: exp.Binary, type_: Timestamp) -> str:
+    """A TIMESTAMP and an interval, in the unit of the TIMESTAMP."""
+    unit, size = _SPARK_UNITS.get(type_.digits, ("", 1))
+    for side in (node.left, node.right):
+        length = side.meta.get("interval")
+        if length is not None and not length % timedelta(microseconds=size):
+            return text
+    return f"date_trunc('{unit}', {text})" if unit else text
 
 
 def bits(text: str, type_: Type) -> str:
@@ -399,13 +436,9 @@ def _function(call: exp.Anonymous) -> ScalarFunction:
 
 
 def _argument(node: exp.Expr, write: Write) -> Argument:
-    return Argument(
-        write(node),
-        type_of(node),
-        literal=node.name if node.is_string else None,
-        number=whole_number(node),
-        duration=node.meta.get("interval"),
-    )
+    # Spark has no text for one with months: it is a constant of DataFusion's SQL.
+    is_written = not isinstance(node, exp.Interval) or "interval" in node.meta
+    return described(node, write(node) if is_written else "NULL")
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {

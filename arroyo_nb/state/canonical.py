@@ -155,7 +155,9 @@ def _case(node: exp.Case, convert: Convert) -> Json:
 
 
 def _interval(node: exp.Interval, _convert: Convert) -> Json:
-    return ["interval", canonical_value(node.meta["interval"])]
+    calendar = node.meta["calendar"]
+    months = [calendar.months, calendar.days] if calendar.months else []
+    return ["interval", canonical_value(calendar.duration), *months]
 
 
 def _cast(node: exp.Cast, convert: Convert) -> Json:

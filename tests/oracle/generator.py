@@ -282,7 +282,8 @@ class Generator:
         if type_ != TEXT:
             texts = ()
         # A function of dates takes text too.
-        if isinstance(parameter, Timestamp) and random.random() < 0.15:
+        is_time = isinstance(parameter, Timestamp) or parameter is ParameterKind.MOMENT
+        if is_time and random.random() < 0.15:
             type_, texts = TEXT, values.DATE_TEXTS
         if parameter in (BIGINT, INT) and self._is_numeric(name):
             small = False
@@ -323,8 +324,8 @@ class Generator:
                 return random.choice((BIGINT, BIGINT, BIGINT, *values.WHOLE))
             case Primitive("BYTEA"):
                 return random.choice((BYTEA, TEXT))
-            case Timestamp():
-                return random.choice((parameter, *values.TIMESTAMPS, DATE))
+            case Timestamp() | ParameterKind.MOMENT:
+                return random.choice((Timestamp(), *values.TIMESTAMPS, DATE))
             case ParameterKind():
                 return TEXT
         return parameter

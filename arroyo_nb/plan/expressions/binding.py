@@ -33,6 +33,7 @@ from arroyo_nb.plan.expressions.functions import (
     WORDED,
     function_call,
     function_name,
+    in_datafusion,
     json_cast,
     plain_call,
     scalar_function,
@@ -43,6 +44,12 @@ from arroyo_nb.plan.expressions.literals import (
     text,
     time_units,
     written_interval,
+)
+from arroyo_nb.plan.expressions.months import (
+    casts_in,
+    check_column,
+    check_operands,
+    has_months,
 )
 from arroyo_nb.plan.expressions.naming import shown
 from arroyo_nb.plan.expressions.operators import SYMBOLS, binary, boolean, negated
@@ -78,8 +85,16 @@ def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
     CatalogProblem
         For a name, a type or a function that is not known or does not fit.
     Unsupported
-        For what the grammar knows and this version does not run.
+        For what the grammar knows and this version does not run; for an interval with
+        months.
     """
+    bound = _bind(expression, scope)
+    check_column(bound)
+    return bound
+
+
+def _bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
+    """A part of an expression, bound: it may be an interval with months."""
     binder = _BINDERS.get(type(expression))
     span = span_of(expression)
     try:
@@ -93,6 +108,10 @@ def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
     # On the bound tree, which is another one: errors of later stages find their place
     # by it.
     bound.meta["span"] = span
+    # Also a cast that nobody wrote.
+    for part in (bound, *casts_in(bound)):
+        if has_months(part) and not in_datafusion(part):
+            check_operands(part)
     return bound
 
 
@@ -104,7 +123,7 @@ def bind_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
     CatalogProblem
         When it is not a BOOLEAN.
     """
-    bound = bind(expression, scope)
+    bound = _bind(expression, scope)
     if type_of(bound) not in (BOOLEAN, NULL):
         raise CatalogProblem(
             f"Cannot create filter with non-boolean predicate: {clause} is given "
@@ -150,7 +169,7 @@ def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
     """``a.b.c.d.e`` is longer than a Column holds; ``(a).b`` and ``a['b'].c`` too."""
     if not isinstance(node.expression, exp.Identifier):
         raise CatalogProblem("a function cannot be called on a value with a dot")
-    inner = bind(node.this, scope)
+    inner = _bind(node.this, scope)
     return member(inner, spelled(node.expression), span_of(node.expression))
 
 
@@ -159,13 +178,13 @@ def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(node, exp.Interval):
         with placed(span_of(node)):
             window_calls.without_months(written_interval(node))
-    return bind(node, scope)
+    return _bind(node, scope)
 
 
 def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
     # DataFusion's SIMILAR TO is a regular expression that matches anywhere.
     kind = exp.RegexpLike if isinstance(node, exp.SimilarTo) else type(node)
-    left, right = bind(node.left, scope), bind(node.right, scope)
+    left, right = _bind(node.left, scope), _bind(node.right, scope)
     if kind in (exp.RegexpLike, exp.RegexpILike) and right.is_string:
         check_pattern(right.name, place_of(right))
     if kind is exp.DPipe and any(isinstance(type_of(o), ListOf) for o in (left, right)):
@@ -191,22 +210,24 @@ def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
     """The sign is part of a number: -9223372036854775808 is a BIGINT."""
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number(f"-{node.this.name}")
-    return negated(bind(node.this, scope))
+    return negated(_bind(node.this, scope))
 
 
 def _is(node: exp.Is, scope: Scope) -> exp.Expr:
-    operand, tested_for = bind(node.this, scope), node.expression
+    operand, tested_for = _bind(node.this, scope), node.expression
     if isinstance(tested_for, exp.Var) and tested_for.name == "UNKNOWN":
         operand, tested_for = boolean(operand, "IS"), exp.Null()
     if not isinstance(tested_for, exp.Null | exp.Boolean):
         raise CatalogProblem("IS takes NULL, UNKNOWN, TRUE, FALSE or DISTINCT FROM")
-    return tested(operand, bind(tested_for, scope))
+    return tested(operand, _bind(tested_for, scope))
 
 
 def _between(node: exp.Between, scope: Scope) -> exp.Expr:
     if node.args.get("symmetric"):
         raise Unsupported("BETWEEN SYMMETRIC is not supported")
-    this, low, high = (bind(node.args[name], scope) for name in ("this", "low", "high"))
+    this, low, high = (
+        _bind(node.args[name], scope) for name in ("this", "low", "high")
+    )
     return between(this, low, high)
 
 
@@ -218,8 +239,8 @@ def _in(node: exp.In, scope: Scope) -> exp.Expr:
             "IN (subquery) is not supported: can't handle non-inner joins without "
             "windows"
         )
-    this = bind(node.this, scope)
-    items = [bind(item, scope) for item in node.expressions]
+    this = _bind(node.this, scope)
+    items = [_bind(item, scope) for item in node.expressions]
     try:
         return among(this, items)
     except CatalogProblem as problem:
@@ -232,7 +253,7 @@ def _in_column(node: exp.In, column: exp.Expr, scope: Scope) -> CatalogProblem:
     """``x IN list`` and ``x IN UNNEST(list)``, as BigQuery and DuckDB have them."""
     if isinstance(column, exp.Anonymous) and column.name.lower() == "unnest":
         column = next(iter(column.expressions), column)
-    hint = membership_hint(node, column, type_of(bind(column, scope)))
+    hint = membership_hint(node, column, type_of(_bind(column, scope)))
     return CatalogProblem(
         "IN takes values in brackets, and no column",
         hint=hint or "write x IN (1, 2), or x = y for one column",
@@ -243,9 +264,9 @@ def _case(node: exp.Case, scope: Scope) -> exp.Expr:
     """``CASE x WHEN v`` becomes ``CASE WHEN x = v``."""
     arms = node.args["ifs"]
     tests = _tests(node.this, [arm.this for arm in arms], scope)
-    values = [bind(arm.args["true"], scope) for arm in arms]
+    values = [_bind(arm.args["true"], scope) for arm in arms]
     default = node.args.get("default")
-    return case(tests, values, None if default is None else bind(default, scope))
+    return case(tests, values, None if default is None else _bind(default, scope))
 
 
 def _tests(
@@ -253,7 +274,7 @@ def _tests(
 ) -> list[exp.Expr]:
     if subject is None:
         return [bind_condition(test, scope, "WHEN") for test in tests]
-    bound = bind(subject, scope)
+    bound = _bind(subject, scope)
     # Nested, what is repeated is multiplied with each level.
     if len(tests) * len(parts_of(bound)) > _MOST_REPEATED:
         raise Unsupported(
@@ -261,13 +282,13 @@ def _tests(
             span=place_of(bound),
             hint="compute it in a view first",
         )
-    return [binary(exp.EQ, bound.copy(), bind(test, scope)) for test in tests]
+    return [binary(exp.EQ, bound.copy(), _bind(test, scope)) for test in tests]
 
 
 def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
     target = type_from_sql(node.args["to"])
     tries = isinstance(node, exp.TryCast)
-    value = bind(node.this, scope)
+    value = _bind(node.this, scope)
     if type_of(value) == BIGINT and target == Timestamp() and not tries:
         # DataFusion's CAST, alone, reads a BIGINT as seconds, as PostgreSQL does.
         value = cast(value, Timestamp(0))
@@ -280,7 +301,7 @@ def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
 
 
 def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
-    this = bind(node.this, scope)
+    this = _bind(node.this, scope)
     if len(node.expressions) != 1:
         raise CatalogProblem("[ ] holds one place, or two with a colon between")
     (index,) = node.expressions
@@ -293,7 +314,7 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
         return typed(exp.Null(), NULL) if type_ == NULL else _field(this, index)
     if not (isinstance(type_, ListOf) or type_ == NULL):
         raise CatalogProblem(f"{type_} has no elements to choose with [ ]")
-    place = bind(index, scope)
+    place = _bind(index, scope)
     if name is not None and is_map(type_):
         this, place = function_call("map_extract", [this, place]), number("1")
         type_ = type_of(this)
@@ -317,12 +338,12 @@ def _field(this: exp.Expr, name: exp.Expr) -> exp.Expr:
 def _slice(this: exp.Expr, index: exp.Slice, scope: Scope) -> exp.Expr:
     """``list[from:to]``: one that is left out is an end of the list, as is that of a
     step from the back."""
-    step = None if (given := index.args.get("step")) is None else bind(given, scope)
+    step = None if (given := index.args.get("step")) is None else _bind(given, scope)
     ends = (
         ("-1", "1") if step is not None and step.name.startswith("-") else ("1", "-1")
     )
     bounds = [
-        number(end) if bound is None else bind(bound, scope)
+        number(end) if bound is None else _bind(bound, scope)
         for bound, end in zip((index.this, index.expression), ends, strict=True)
     ]
     more = [] if step is None else [step]
@@ -333,7 +354,7 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     name = function_name(node)
     if name == unnest.UNNEST:
         return _unnest(node, scope)
-    hint = access_hint(name, node.expressions, partial(bind, scope=scope))
+    hint = access_hint(name, node.expressions, partial(_bind, scope=scope))
     if name in UNSUPPORTED_FUNCTIONS:
         hint = hint or ELSEWHERE.get(name)
         words = UNSUPPORTED_FUNCTIONS[name]
@@ -349,13 +370,13 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
         scalar_function(name, hint)
     if hint is not None and name in json.NAMES:
         raise SignatureProblem(f"{name}() reads JSON, no lists and structs", hint=hint)
-    return function_call(name, [bind(a, scope) for a in node.expressions])
+    return function_call(name, [_bind(a, scope) for a in node.expressions])
 
 
 def _unnest(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     if not scope.over:
         raise unnest.misplaced_unnest(span_of(node))
-    return unnest.unnest_call([bind(a, scope) for a in node.expressions])
+    return unnest.unnest_call([_bind(a, scope) for a in node.expressions])
 
 
 def _aggregate(
@@ -412,7 +433,7 @@ def _within_group(
 
 
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
-    call = bind(node.this, scope)
+    call = _bind(node.this, scope)
     if not aggregate_calls.is_aggregate(call):
         raise CatalogProblem("FILTER is only supported for aggregates")
     return _filtered(node, call, scope)
@@ -436,7 +457,7 @@ def _nulls(node: exp.IgnoreNulls | exp.RespectNulls, scope: Scope) -> exp.Expr:
 def _over(node: exp.Window, scope: Scope) -> exp.Expr:
     function, aggregate = over.function_of(node.this), over.aggregate_of(node.this)
     if function is None and aggregate is None:
-        raise PlanProblem(f"{shown(bind(node.this, scope))} is not a window function")
+        raise PlanProblem(f"{shown(_bind(node.this, scope))} is not a window function")
     clause = over.clause_of(node)
     if not scope.over:
         raise over.misplaced_over(span_of(node))
@@ -486,7 +507,7 @@ def _over_aggregate(name: str, node: exp.Expr, scope: Scope) -> exp.Expr:
 
 def _worded(node: exp.Expr, scope: Scope) -> exp.Expr:
     name, arguments = plain_call(node)
-    return function_call(name, [bind(a, scope) for a in arguments])
+    return function_call(name, [_bind(a, scope) for a in arguments])
 
 
 _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
@@ -500,8 +521,8 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.Boolean: lambda n, _: typed(exp.Boolean(this=n.this), BOOLEAN, nullable=False),
     exp.Null: lambda _, __: typed(exp.Null(), NULL),
     exp.Interval: lambda n, _: interval(n),
-    exp.Paren: lambda n, scope: bind(n.this, scope),
-    exp.Not: lambda n, scope: inverted(bind(n.this, scope)),
+    exp.Paren: lambda n, scope: _bind(n.this, scope),
+    exp.Not: lambda n, scope: inverted(_bind(n.this, scope)),
     exp.Neg: _neg,
     exp.Is: _is,
     exp.Between: _between,
@@ -511,7 +532,7 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.TryCast: _cast,
     exp.Bracket: _bracket,
     exp.Array: lambda n, scope: function_call(
-        "make_array", [bind(item, scope) for item in n.expressions]
+        "make_array", [_bind(item, scope) for item in n.expressions]
     ),
     exp.Anonymous: _call,
     exp.Filter: _filter,

@@ -16,6 +16,8 @@ from sqlglot import exp
 
 from arroyo_nb.functions import casts, regex
 from arroyo_nb.functions.decimals import has_all_digits
+from arroyo_nb.plan.expressions.months import may_have_months
+from arroyo_nb.plan.expressions.operators import COMPARISONS, NULL_SAFE, SYMBOLS
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, INT, Decimal
 
@@ -44,8 +46,15 @@ def operator_in_datafusion(node: exp.Expr) -> DataFusionOperator | None:
 
 
 def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
-    if isinstance(node, exp.Binary):
-        return (node.left, node.right)
+    match node:
+        case exp.Binary():
+            return (node.left, node.right)
+        case exp.Between():
+            return (node.this, node.args["low"], node.args["high"])
+        case exp.Case():
+            arms = [part for arm in node.args["ifs"] for part in arm.iter_expressions()]
+            default = node.args.get("default")
+            return (*arms, *([] if default is None else [default]))
     return (node.this, *node.expressions)
 
 
@@ -89,6 +98,30 @@ def _decimal_quotient(node: exp.Div) -> str:
     return ""
 
 
+def _of_months(template: str | Callable[[Any], str]) -> Callable[[Any], str]:
+    """The rule of an operator that Spark evaluates but for intervals with months."""
+
+    def rule(node: exp.Expr) -> str:
+        if not any(map(may_have_months, _operands(node))):
+            return ""
+        return template if isinstance(template, str) else template(node)
+
+    return rule
+
+
+def _case(node: exp.Case) -> str:
+    arms = range(len(node.args["ifs"]))
+    text = "".join(f" WHEN {{{2 * n}}} THEN {{{2 * n + 1}}}" for n in arms)
+    default = node.args.get("default")
+    otherwise = "" if default is None else f" ELSE {{{2 * len(arms)}}}"
+    return f"CASE{text}{otherwise} END"
+
+
+def _in(node: exp.In) -> str:
+    items = range(1, len(node.expressions) + 1)
+    return f"({{0}} IN ({', '.join(f'{{{n}}}' for n in items)}))"
+
+
 _RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
@@ -100,4 +133,13 @@ _RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
     exp.BitwiseLeftShift: _shift("<<"),
     exp.BitwiseRightShift: _shift(">>"),
     exp.Div: _decimal_quotient,
+    **{
+        kind: _of_months(f"({{0}} {SYMBOLS[kind]} {{1}})")
+        for kind in (exp.Add, exp.Sub, *COMPARISONS, *NULL_SAFE)
+    },
+    exp.Neg: _of_months("(-{0})"),
+    exp.Is: _of_months("({0} IS NULL)"),
+    exp.Between: _of_months("({0} BETWEEN {1} AND {2})"),
+    exp.In: _of_months(_in),
+    exp.Case: _of_months(_case),
 }

@@ -11,11 +11,13 @@ from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import aggregates, json, over
+from arroyo_nb.functions.datafusion import text_literal
 from arroyo_nb.functions.user_defined import user_functions
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.arroyo_values import copies_arroyo
 from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
 from arroyo_nb.plan.expressions.datafusion_operators import operator_in_datafusion
+from arroyo_nb.plan.expressions.months import may_have_months
 from arroyo_nb.plan.expressions.scope import CLOCK
 from arroyo_nb.plan.expressions.typing import (
     cast,
@@ -364,12 +366,29 @@ def _with_intervals(
     ]
 
 
-def _argument(argument: exp.Expr) -> functions.Argument:
+def described(argument: exp.Expr, sql: str) -> functions.Argument:
+    """A bound argument, as a function's row reads it, with its Spark SQL."""
     return functions.Argument(
-        "?",
+        sql,
         type_of(argument),
         literal=argument.name if argument.is_string else None,
         number=whole_number(argument),
         duration=argument.meta.get("interval"),
+        constant=_constant(argument),
+        has_months=may_have_months(argument),
         span=place_of(argument),
     )
+
+
+def _constant(argument: exp.Expr) -> str | None:
+    if isinstance(argument, exp.Interval):
+        return f"INTERVAL {text_literal(argument.meta['calendar'].text)}"
+    type_ = type_of(argument)
+    is_time = isinstance(argument, exp.Cast) and isinstance(type_, Timestamp)
+    if is_time and argument.this.is_string and not isinstance(argument, exp.TryCast):
+        return f"CAST({text_literal(argument.this.name)} AS {type_})"
+    return None
+
+
+def _argument(argument: exp.Expr) -> functions.Argument:
+    return described(argument, "?")

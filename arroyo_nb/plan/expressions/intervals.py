@@ -1,8 +1,8 @@
 """Interval texts: ``5 minutes``, ``1 hour 30 minutes``, ``1.5 s``.
 
-An interval is months and an exact duration. Months have no length, so everything
-that needs a duration refuses them. An exact duration has Spark's bound: its intervals
-count microseconds in 64 bits.
+An interval is months, days and the rest, as Arrow reads and holds it. Months have no
+length, so everything that needs a duration refuses them. An exact duration has Spark's
+bound: its intervals count microseconds in 64 bits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from decimal import Decimal
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 
-_MONTHS = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y": 12}
+_MONTHS = {
+    **dict.fromkeys(("month", "mon"), 1),
+    **dict.fromkeys(("year", "yr", "y"), 12),
+    **dict.fromkeys(("decade", "dec"), 120),
+    **dict.fromkeys(("century", "centurie", "cent", "c"), 1200),
+}
+_DAYS = {**dict.fromkeys(("day", "d"), 1), **dict.fromkeys(("week", "w"), 7)}
+_DAYS_OF_A_MONTH = 30
 _MICROSECONDS = {
     **dict.fromkeys(("nanosecond", "nanosec", "ns"), Decimal("0.001")),
     **dict.fromkeys(("microsecond", "microsec", "us"), Decimal(1)),
@@ -22,8 +29,6 @@ _MICROSECONDS = {
     **dict.fromkeys(("second", "sec", "s"), Decimal(10**6)),
     **dict.fromkeys(("minute", "min", "m"), Decimal(60 * 10**6)),
     **dict.fromkeys(("hour", "hr", "h"), Decimal(3600 * 10**6)),
-    **dict.fromkeys(("day", "d"), Decimal(24 * 3600 * 10**6)),
-    **dict.fromkeys(("week", "w"), Decimal(7 * 24 * 3600 * 10**6)),
 }
 _PART = re.compile(
     r"\s*([+-]?)\s*(\d+\.?\d*|\.\d+)\s*([a-z]+)?", re.IGNORECASE | re.ASCII
@@ -35,13 +40,44 @@ LONGEST = timedelta(microseconds=2**63 - 1)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Calendar months and a duration; both may be negative."""
+    """Calendar months and a duration; both may be negative.
+
+    Parameters
+    ----------
+    days
+        Those of the duration that are whole days of the calendar: a DATE is moved by
+        them and by the whole days of the rest.
+    """
 
     months: int
     duration: timedelta
+    days: int = 0
 
     def __neg__(self) -> Interval:
-        return Interval(-self.months, -self.duration)
+        return Interval(-self.months, -self.duration, -self.days)
+
+    def __add__(self, other: Interval) -> Interval:
+        duration = bounded(self.duration + other.duration)
+        return Interval(self.months + other.months, duration, self.days + other.days)
+
+    @property
+    def moved_days(self) -> int:
+        """By how many days it moves a DATE, its months aside."""
+        rest = self.duration - timedelta(days=self.days)
+        whole = abs(rest) // timedelta(days=1)
+        return self.days + (-whole if rest < timedelta() else whole)
+
+    @property
+    def text(self) -> str:
+        """Its text, as Arrow reads it: each part apart.
+
+        >>> parse_interval("1 year 36 hours").text
+        '12 months 129600000000 microseconds'
+        """
+        rest = self.duration - timedelta(days=self.days)
+        counts = (self.months, self.days, rest // timedelta(microseconds=1))
+        named = zip(counts, ("months", "days", "microseconds"), strict=True)
+        return " ".join(f"{n} {unit}" for n, unit in named if n) or "0 days"
 
 
 def parse_interval(text: str, unit: str | None = None) -> Interval:
@@ -64,9 +100,9 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
     >>> parse_interval("1 hour 30 minutes").duration
     datetime.timedelta(seconds=5400)
     >>> parse_interval("1", "MONTH")
-    Interval(months=1, duration=datetime.timedelta(0))
+    Interval(months=1, duration=datetime.timedelta(0), days=0)
     """
-    months, micros, position = Decimal(0), Decimal(0), 0
+    months, days, micros, position = 0, 0, Decimal(0), 0
     while position < len(text.rstrip()):
         part = _PART.match(text, position)
         if part is None:
@@ -75,15 +111,26 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
         name = (part[3] or unit or "second").lower()
         # In `s`, `ms` and `us` the last letter is no plural.
         name = name if name in _MICROSECONDS else name.removesuffix("s")
-        if name not in _MICROSECONDS and name not in _MONTHS:
+        # What is left of a year is cut off to months, and of a month to days.
+        if name in _MONTHS:
+            in_months = number * _MONTHS[name]
+            months += int(in_months)
+            if _MONTHS[name] == 1:
+                days += int((in_months - int(in_months)) * _DAYS_OF_A_MONTH)
+        elif name in _DAYS:
+            days += int(number) * _DAYS[name]
+            micros += (number - int(number)) * _DAYS[name] * _DAY_US
+        elif name in _MICROSECONDS:
+            micros += number * _MICROSECONDS[name]
+        else:
             raise _unreadable(text)
-        months += number * _MONTHS.get(name, 0)
-        micros += number * _MICROSECONDS.get(name, 0)
         position = part.end()
-    # A part of a month has no length.
-    if position == 0 or months != months.to_integral_value():
+    if position == 0:
         raise _unreadable(text)
-    return _checked(months, micros)
+    return _checked(months, days, micros)
+
+
+_DAY_US = 24 * 3600 * 10**6
 
 
 def exact(interval: Interval) -> timedelta:
@@ -102,10 +149,11 @@ def exact(interval: Interval) -> timedelta:
     return interval.duration
 
 
-def _checked(months: Decimal, micros: Decimal) -> Interval:
-    if max(abs(micros), abs(months)) > LONGEST // timedelta(microseconds=1):
+def _checked(months: int, days: int, micros: Decimal) -> Interval:
+    micros += days * _DAY_US
+    if abs(micros) > LONGEST // timedelta(microseconds=1) or abs(months) >= 2**31:
         raise _too_long()
-    return Interval(int(months), timedelta(microseconds=int(micros)))
+    return Interval(months, timedelta(microseconds=int(micros)), days)
 
 
 def bounded(duration: timedelta) -> timedelta:

@@ -1,4 +1,4 @@
-"""Literals as bound expressions: numbers by their size, intervals by their length."""
+"""Literals as bound expressions: numbers by their size, intervals by their parts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from arroyo_nb.functions.casts import as_decimal
 from arroyo_nb.functions.literals import read_decimal
-from arroyo_nb.plan.expressions.intervals import Interval, exact, parse_interval
-from arroyo_nb.plan.expressions.typing import duration, type_of, typed
+from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
+from arroyo_nb.plan.expressions.typing import interval_literal, type_of, typed
 from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, DOUBLE, TEXT, Decimal, Type
 
 _BIGINT_MAX, _UNSIGNED_MAX = 2**63 - 1, 2**64 - 1
@@ -81,16 +81,14 @@ def time_units(value: exp.Expr, digits: int) -> int | None:
 
 
 def interval(node: exp.Interval) -> exp.Interval:
-    """An interval of an exact length.
+    """An interval.
 
     Raises
     ------
     CatalogProblem
         When its text is no interval.
-    Unsupported
-        When it has months.
     """
-    return duration(exact(written_interval(node)))
+    return interval_literal(written_interval(node))
 
 
 def written_interval(node: exp.Interval) -> Interval:

@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from arroyo_nb.plan.expressions.intervals import interval_text
 from arroyo_nb.plan.expressions.operators import SYMBOLS
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.queries.aggregate_calls import parts
@@ -81,7 +80,7 @@ def _interval(node: exp.Interval) -> str:
     if "text" in node.meta:
         return _text(node.meta["text"])
     # DataFusion writes its own type here, which is no name to show anybody.
-    return f"INTERVAL '{interval_text(node.meta['interval'])}'"
+    return f"INTERVAL '{node.this.name}'"
 
 
 def _call(node: exp.Anonymous) -> str:

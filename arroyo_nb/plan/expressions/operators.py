@@ -7,7 +7,6 @@ Arroyo would make silently written out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from sqlglot import exp
 
@@ -21,10 +20,10 @@ from arroyo_nb.functions.types import (
     is_unsigned,
 )
 from arroyo_nb.plan.expressions.arroyo_values import copies_arroyo
-from arroyo_nb.plan.expressions.intervals import bounded
+from arroyo_nb.plan.expressions.intervals import Interval
 from arroyo_nb.plan.expressions.typing import (
     cast,
-    duration,
+    interval_literal,
     is_nullable,
     type_of,
     typed,
@@ -43,6 +42,7 @@ from arroyo_nb.schema import (
     Timestamp,
     Type,
 )
+from arroyo_nb.sql.syntax_tree import all_in
 
 SYMBOLS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -95,7 +95,7 @@ def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     if kind in BITWISE:
         return _bitwise(kind, left, right)
     if kind in COMPARISONS or kind in NULL_SAFE:
-        left, right = alike((left, right), f"comparison operation {SYMBOLS[kind]}")
+        left, right = compared((left, right), f"comparison operation {SYMBOLS[kind]}")
         return _typed_operator(kind, left, right, BOOLEAN, never_null=kind in NULL_SAFE)
     if kind in (exp.And, exp.Or):
         word = SYMBOLS[kind]
@@ -114,7 +114,7 @@ def negated(operand: exp.Expr) -> exp.Expr:
     """Unary minus; an interval literal is folded."""
     type_ = type_of(operand)
     if isinstance(operand, exp.Interval):
-        return duration(-operand.meta["interval"])
+        return interval_literal(-operand.meta["calendar"])
     if not (is_number(type_) or type_ in (INTERVAL, NULL)):
         raise CatalogProblem(f"Negation only supports numeric, not {type_}")
     if is_unsigned(type_):
@@ -194,6 +194,25 @@ def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
     return found
 
 
+def compared(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
+    """The operands of a comparison, the first with the others, cast as by
+    :func:`alike`; but a TIMESTAMP of a row is compared in its own unit with constants
+    of a coarser one, which DataFusion casts in its place.
+
+    Raises
+    ------
+    CatalogProblem
+        When they have no type in common.
+    """
+    digits = [t.digits for t in map(type_of, operands) if isinstance(t, Timestamp)]
+    constant = [not all_in(operand, exp.Column) for operand in operands]
+    if len(digits) == len(operands) and constant.count(False) == 1:
+        of_row = digits[constant.index(False)]
+        if of_row == max(digits):
+            return [cast(operand, Timestamp(of_row)) for operand in operands]
+    return alike(operands, where)
+
+
 def _made_alike(types: Sequence[Type]) -> str:
     if JSON_VALUE in types:
         return "write ->> in place of ->, which gives the text of a JSON value"
@@ -208,6 +227,10 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
         return _folded(kind, left, right)
     temporal = _temporal(kind, *pair)
     if temporal is not None:
+        digits = [t.digits for t in pair if isinstance(t, Timestamp)]
+        if len(digits) > 1:
+            # Arrow subtracts in the coarser of two units.
+            left, right = (cast(side, Timestamp(min(digits))) for side in (left, right))
         return _typed_operator(kind, left, right, temporal)
     common = calculated_type(*pair)
     if common is None or common == NULL:
@@ -254,12 +277,10 @@ def _text_hint(kind: type[exp.Expr], *operands: exp.Expr) -> str | None:
 
 
 def _folded(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    one: timedelta = left.meta["interval"]
-    other: timedelta = right.meta["interval"]
-    if kind is exp.Add:
-        return duration(bounded(one + other))
-    if kind is exp.Sub:
-        return duration(bounded(one - other))
+    one: Interval = left.meta["calendar"]
+    other: Interval = right.meta["calendar"]
+    if kind in (exp.Add, exp.Sub):
+        return interval_literal(one + (other if kind is exp.Add else -other))
     raise CatalogProblem(
         f"Cannot coerce arithmetic expression INTERVAL {SYMBOLS[kind]} INTERVAL to "
         "valid types"
@@ -272,8 +293,6 @@ def _temporal(kind: type[exp.Expr], left: Type, right: Type) -> Type | None:
 
     if kind not in (exp.Add, exp.Sub):
         return None
-    if INTERVAL in (left, right) and NULL in (left, right):
-        return INTERVAL
     # A DATE stays a DATE, as in DataFusion; PostgreSQL makes it a timestamp.
     if right == INTERVAL and (is_time(left) or left == INTERVAL):
         return left

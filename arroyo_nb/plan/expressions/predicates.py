@@ -18,6 +18,7 @@ from arroyo_nb.plan.expressions.operators import (
     alike,
     binary,
     boolean,
+    compared,
 )
 from arroyo_nb.plan.expressions.typing import is_nullable, type_of, typed
 from arroyo_nb.schema import BOOLEAN
@@ -116,7 +117,7 @@ def between(this: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
         When there is no one type to compare them in.
     """
     nullable = any(map(is_nullable, (this, low, high)))
-    this, low, high = alike((this, low, high), "BETWEEN")
+    this, low, high = compared((this, low, high), "BETWEEN")
     return typed(exp.Between(this=this, low=low, high=high), BOOLEAN, nullable=nullable)
 
 
@@ -129,7 +130,7 @@ def among(this: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
         When there is no one type to compare them in.
     """
     nullable = any(map(is_nullable, (this, *items)))
-    this, *items = alike((this, *items), "IN")
+    this, *items = compared((this, *items), "IN")
     return typed(exp.In(this=this, expressions=items), BOOLEAN, nullable=nullable)
 
 

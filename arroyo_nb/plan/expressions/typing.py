@@ -18,7 +18,10 @@ The contract, on which lowering relies:
 - Literals are ``exp.Literal``, ``exp.Boolean``, ``exp.Null``. Whole numbers are BIGINT
   (BIGINT UNSIGNED, then DOUBLE, when too large), numbers with a point DOUBLE, quoted
   text TEXT. A sign is part of the number: ``exp.Literal(this="-5")``.
-- ``exp.Interval`` carries the exact duration, a ``timedelta``, in ``meta["interval"]``.
+- ``exp.Interval`` carries what it says, an ``Interval``, in ``meta["calendar"]``, and
+  where it has no months the exact duration, a ``timedelta``, in ``meta["interval"]``.
+  One with months is an operand of what DataFusion evaluates, and never a column
+  (:mod:`~arroyo_nb.plan.expressions.months`).
 - Implicit conversions are explicit: both sides of an arithmetic operator or a
   comparison have one type, and where Arroyo converts there is an ``exp.Cast`` (or
   ``exp.TryCast``) whose target is its own type. Exceptions are arithmetic on
@@ -36,7 +39,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import TypeVar
 
 from sqlglot import exp
@@ -44,7 +46,11 @@ from sqlglot import exp
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import castable
-from arroyo_nb.plan.expressions.intervals import exact, interval_text, parse_interval
+from arroyo_nb.plan.expressions.intervals import (
+    Interval,
+    interval_text,
+    parse_interval,
+)
 from arroyo_nb.schema import (
     INTERVAL,
     JSON_VALUE,
@@ -107,10 +113,13 @@ def column(field: Field) -> exp.Column:
     return typed(made, field.type, nullable=field.nullable)
 
 
-def duration(value: timedelta) -> exp.Interval:
-    """An interval literal of an exact length."""
-    made = exp.Interval(this=exp.Literal.string(interval_text(value)))
-    made.meta["interval"] = value
+def interval_literal(value: Interval) -> exp.Interval:
+    """An interval literal."""
+    text = value.text if value.months else interval_text(value.duration)
+    made = exp.Interval(this=exp.Literal.string(text))
+    made.meta["calendar"] = value
+    if not value.months:
+        made.meta["interval"] = value.duration
     return typed(made, INTERVAL, nullable=False)
 
 
@@ -148,7 +157,7 @@ def _interval(literal: exp.Expr) -> exp.Expr:
     """A text as an interval: Spark's CAST does not read ``5 minutes``."""
     try:
         # To a cast a number without a unit is months; to INTERVAL '5' it is seconds.
-        made = duration(exact(parse_interval(literal.name, "month")))
+        made = interval_literal(parse_interval(literal.name, "month"))
     except ArroyoError as problem:
         problem.span = place_of(literal)
         raise

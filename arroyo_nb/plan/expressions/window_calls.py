@@ -10,7 +10,7 @@ from sqlglot import exp
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.typing import (
-    duration,
+    interval_literal,
     place_of,
     placed,
     type_of,
@@ -46,7 +46,8 @@ def window_call(name: str, arguments: Sequence[exp.Expr]) -> exp.Anonymous:
             * (len(arguments) > len(parameters)),
         )
     sizes = [_window_duration(argument) for argument in arguments]
-    call = exp.Anonymous(this=name, expressions=[duration(size) for size in sizes])
+    literals = [interval_literal(Interval(0, size)) for size in sizes]
+    call = exp.Anonymous(this=name, expressions=literals)
     call.meta["window"] = _window(name, sizes)
     return typed(call, WINDOW_STRUCT, nullable=False)
 
@@ -86,7 +87,8 @@ def _window(name: str, sizes: Sequence[timedelta]) -> Window:
 
 def _window_duration(argument: exp.Expr) -> timedelta:
     if isinstance(argument, exp.Interval):
-        size: timedelta = argument.meta["interval"]
+        with placed(place_of(argument)):
+            size = without_months(argument.meta["calendar"])
     elif isinstance(argument, exp.Literal) and type_of(argument) == TEXT:
         with placed(place_of(argument)):
             size = without_months(parse_interval(argument.name))

@@ -205,9 +205,6 @@ def find_aggregate(expression: exp.Expr) -> exp.Expr | None:
     return next(filter(is_aggregate, parts_of(expression)), None)
 
 
-"""The aggregates that look at NULLs."""
-
-
 def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
     """An aggregate call over the rows for which the predicate is true.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from arroyo_nb.errors import Unsupported
+from arroyo_nb.plan.expressions.months import may_have_months
 from arroyo_nb.plan.expressions.operators import COMPARISONS
 from arroyo_nb.plan.expressions.typing import place_of, type_of
 from arroyo_nb.schema import (
@@ -81,6 +82,8 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     for operand in found:
         if isinstance(type_of(operand), ListOf | StructOf):
             raise _refused(node, f" of {type_of(operand)}")
+        if may_have_months(operand):
+            raise _refused(node, " of intervals with months")
     return found
 
 

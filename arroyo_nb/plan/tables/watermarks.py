@@ -12,7 +12,7 @@ from arroyo_nb.catalog import Generated, WatermarkClause
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.binding import bind
-from arroyo_nb.plan.expressions.intervals import bounded
+from arroyo_nb.plan.expressions.intervals import bounded, exact
 from arroyo_nb.plan.expressions.scope import Scope
 from arroyo_nb.plan.expressions.typing import column, is_nullable, replaced, type_of
 from arroyo_nb.plan.tables.options import Options
@@ -106,6 +106,8 @@ def _with_expression(
         made = {g.column.name: g.expression for g in columns.generated}
         known = (*columns.physical, *(g.column for g in columns.generated))
         bound = bind(expression, Scope.of(Schema(known)))
+        for interval in all_in(bound, exp.Interval):
+            exact(interval.meta["calendar"])
         delay = fixed_delay(bound, field.name, made.get(field.name))
     except ArroyoError as error:
         error.message = f"could not plan watermark expression: {error.message}"
