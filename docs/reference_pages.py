@@ -38,6 +38,7 @@ from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.option_flags import Flag
 from arroyo_nb.plan.explain.differences import DIFFERENCES
+from arroyo_nb.plan.explain.value_differences import VALUE_DIFFERENCES
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.functions import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
@@ -407,6 +408,15 @@ def _differences() -> str:
         f"## {row.title}\n\n{_sentence(row.text)}\n\nIt is noted of {row.where}.\n"
         for row in DIFFERENCES
     ]
+    parts.append(
+        "## Values\n\nArroyo evaluates expressions with Apache DataFusion 48. Each "
+        "expression gives its value, its type and its refusal, or is one of these. "
+        "Random expressions are compared with DataFusion, and what differs must be in "
+        "this list. `strict` copies Arroyo in trunc(), nvl() and DECIMAL with "
+        "UNSIGNED.\n"
+    )
+    rows = [(row.name, _sentence(row.text)) for row in VALUE_DIFFERENCES]
+    parts.append(_table(("what", "here, and in Arroyo"), rows))
     return "\n".join(parts)
 
 

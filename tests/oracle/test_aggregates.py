@@ -8,7 +8,6 @@ from seeds import seed_of_the_day
 
 from arroyo_nb.functions import over
 from oracle.aggregates.calls import Calls, rows
-from oracle.aggregates.differences import DIFFERENCES
 from oracle.aggregates.outcomes import FORMS
 from oracle.aggregates.report import NOT_YET, report
 from oracle.report import not_yet, one_line
@@ -50,8 +49,3 @@ def test_a_seed_gives_the_same_calls_and_every_function_is_among_them():
     count = len(rows()) + len(over.names())
     kinds = {case.kind.split(" ")[0].split("(")[0] for case in Calls("x").over(count)}
     assert kinds >= {*over.names()}
-
-
-def test_differences_of_aggregates_have_names_of_their_own_and_reasons():
-    assert len({row.name for row in DIFFERENCES}) == len(DIFFERENCES)
-    assert all(row.reason for row in DIFFERENCES)

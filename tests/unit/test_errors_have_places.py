@@ -235,7 +235,7 @@ def test_a_case_that_repeats_its_operand_is_refused() -> None:
         ("substr({}, 1, 2)", "name"),
         ("left({}, 3)", "name"),
         ("regexp_replace({}, 'a', 'b')", "name"),
-        ("encode({}, name)", "name"),
+        ("encode({}, 'hex')", "name"),
         ("date_bin('5 s', {}, '2024-01-01')", "at"),
         ("{}::TEXT::TIMESTAMP", "at"),
         ("{}::TEXT::DOUBLE", "fare"),

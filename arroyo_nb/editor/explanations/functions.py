@@ -14,6 +14,7 @@ from arroyo_nb.functions.examples import split_example
 from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.signature import Nulls, Result, ScalarFunction, Signature
 from arroyo_nb.functions.user_defined import UserFunction
+from arroyo_nb.plan.explain.value_differences import differences_of_function
 from arroyo_nb.plan.expressions.functions import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.run.observe.plan_steps import DIFFERS, EXACT
 from arroyo_nb.schema import Decimal, ListOf, Primitive, StructOf, Timestamp
@@ -94,14 +95,19 @@ def _scalar(row: ScalarFunction, name: str) -> Explanation:
         lines.append(_NULLS[row.nulls])
     if row.volatile:
         lines.append(f"It gives {row.volatile} when it is computed again.")
-    if row.differs:
-        lines.append(f"Differs from Arroyo: {row.differs}.")
+    differs = _differences(row.name, row.differs)
     return Explanation(
         calls[0],
-        (*lines, *_other_names(row.name, row.aliases, name)),
+        (*lines, *differs, *_other_names(row.name, row.aliases, name)),
         _example(row.example),
-        DIFFERS if row.differs else EXACT,
+        DIFFERS if differs else EXACT,
     )
+
+
+def _differences(name: str, own: str = "") -> list[str]:
+    """The lines of what a function does otherwise than Arroyo's."""
+    told = [own] if own else [row.text for row in differences_of_function(name)]
+    return [f"Differs from Arroyo: {text}." for text in told]
 
 
 def _call(name: str, signature: Signature) -> str:
@@ -122,11 +128,12 @@ def _aggregate(row: AggregateFunction, name: str) -> Explanation:
         lines.append("A window keeps the rows that it reads until it closes.")
     if row.within:
         lines.append(f"Also {name}(...) WITHIN GROUP (ORDER BY x).")
+    differs = _differences(row.name)
     return Explanation(
         f"{name}({values}{either}{constant})",
-        (*lines, *_other_names(row.name, row.aliases, name)),
+        (*lines, *differs, *_other_names(row.name, row.aliases, name)),
         _example(row.example),
-        EXACT,
+        DIFFERS if differs else EXACT,
     )
 
 

@@ -1,4 +1,5 @@
-"""Where a query's result differs from Arroyo's, because Spark's engine does.
+"""Where a query's result differs from Arroyo's, because Spark's engine does; of values
+:mod:`arroyo_nb.plan.explain.value_differences` tells.
 
 Each row says when it holds of a plan's node. ``EXPLAIN`` prints those of a query in its
 notes, and the documentation has a page of all.
@@ -13,6 +14,7 @@ from sqlglot import exp
 
 from arroyo_nb.functions.aggregates import primary
 from arroyo_nb.functions.types import is_integer
+from arroyo_nb.plan.explain.value_differences import value_differences
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import (
     Hop,
@@ -24,6 +26,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.user_functions import measures_of
 from arroyo_nb.plan.verify import expressions
+from arroyo_nb.sql.syntax_tree import parts_of
 
 
 @dataclass(frozen=True)
@@ -134,4 +137,13 @@ DIFFERENCES = (
 def differences(nodes: Iterable[Node]) -> Iterator[str]:
     """The lines of EXPLAIN for the nodes of a plan."""
     known = list(nodes)
-    return (row.note for row in DIFFERENCES if any(map(row.applies, known)))
+    yield from (row.note for row in DIFFERENCES if any(map(row.applies, known)))
+    found = (
+        row.note
+        for node in known
+        for _, expression in expressions(node)
+        for part in parts_of(expression)
+        if "arroyo_type" in part.meta
+        for row in value_differences(part)
+    )
+    yield from dict.fromkeys(found)

@@ -1,5 +1,6 @@
-"""The deliberate differences of aggregates from DataFusion: each has a name and a
-reason, and is told by what DataFusion itself gives when it is asked in another way."""
+"""The deliberate differences of aggregates from DataFusion. Each has a row in
+:mod:`arroyo_nb.plan.explain.value_differences`, and is told by what DataFusion itself
+gives when it is asked in another way."""
 
 from __future__ import annotations
 
@@ -63,7 +64,6 @@ class AggregateDifference:
     """
 
     name: str
-    reason: str
     applies: Callable[[Pair], bool]
 
 
@@ -165,48 +165,13 @@ def _is_overflow(pair: Pair) -> bool:
 
 
 DIFFERENCES = (
-    AggregateDifference(
-        "lost clauses",
-        "DataFusion forgets DISTINCT in some aggregates, and DISTINCT and FILTER "
-        "before OVER; some count a row whose filter is NULL",
-        _clause_is_lost,
-    ),
-    AggregateDifference(
-        "order of lists",
-        "a list without ORDER BY has its values in ascending order, and not in that in "
-        "which they came: the result does not depend on it",
-        _is_order_of_rows,
-    ),
-    AggregateDifference(
-        "approximate aggregates",
-        "they are exact here: DataFusion's digest gives values between, and of no rows "
-        "0 or NaN",
-        _is_approximate,
-    ),
-    AggregateDifference(
-        "exact sums",
-        "sums and moments of floats are exact to the last digits, where DataFusion "
-        "rounds at each row, and loses all digits or overflows where large ones cancel",
-        _is_exact,
-    ),
-    AggregateDifference(
-        "negative zero",
-        "-0.0 and 0.0 are one value to GROUP BY, DISTINCT, min and max, as IEEE 754 "
-        "has it, and aggregates give 0.0",
-        _is_zero,
-    ),
-    AggregateDifference(
-        "extremes",
-        "NaN is the greatest number to min and max, as to ORDER BY; in DataFusion the "
-        "order of the rows decides, and in a frame that rows leave a value may stay",
-        _is_extreme,
-    ),
-    AggregateDifference(
-        "overflows",
-        "the mean of the two middle values of a median does not overflow; a sum of "
-        "DECIMALs of more than 38 digits is an error",
-        _is_overflow,
-    ),
+    AggregateDifference("lost clauses", _clause_is_lost),
+    AggregateDifference("order of lists", _is_order_of_rows),
+    AggregateDifference("approximate aggregates", _is_approximate),
+    AggregateDifference("exact sums", _is_exact),
+    AggregateDifference("negative zero", _is_zero),
+    AggregateDifference("extremes", _is_extreme),
+    AggregateDifference("overflows", _is_overflow),
 )
 
 

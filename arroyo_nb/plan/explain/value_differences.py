@@ -1,0 +1,232 @@
+"""Where the value of an expression differs from Arroyo's on purpose.
+
+Arroyo evaluates expressions with Apache DataFusion 48. What is not in this table gives
+the value that DataFusion gives; random expressions are compared with it, and what
+differs must be explained by a row of this table. ``EXPLAIN`` prints those of a query in
+its notes, hover tells those of a function, and the documentation has a page of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from arroyo_nb.functions import scalar
+from arroyo_nb.functions.types import is_unsigned
+from arroyo_nb.plan.expressions.functions import called
+from arroyo_nb.plan.expressions.operators import ARITHMETIC
+from arroyo_nb.plan.expressions.typing import type_of
+from arroyo_nb.schema import DOUBLE, Decimal
+
+
+@dataclass(frozen=True)
+class ValueDifference:
+    """One of them.
+
+    Parameters
+    ----------
+    name
+        Its name on a page.
+    text
+        What is given here, and what in Arroyo.
+    functions
+        The functions whose calls it is of; empty: other expressions.
+    applies
+        Whether it holds of a bound expression, its parts apart; None: what decides is
+        not in the text of the query but in its rows.
+    """
+
+    name: str
+    text: str
+    functions: tuple[str, ...] = ()
+    applies: Callable[[exp.Expr], bool] | None = None
+
+    @property
+    def note(self) -> str:
+        """The line of EXPLAIN."""
+        return f"differs from Arroyo: {self.text}"
+
+
+def _calls(*names: str) -> Callable[[exp.Expr], bool]:
+    """Of calls of our own functions: strict mode may have bound Arroyo's."""
+    return lambda part: (
+        isinstance(part, exp.Anonymous)
+        and part.name in names
+        and called(part) is scalar(part.name)
+    )
+
+
+def _mixes_decimal_and_unsigned(part: exp.Expr) -> bool:
+    if not isinstance(part, ARITHMETIC) or not isinstance(type_of(part), Decimal):
+        return False
+    # The operand is a decimal by now: what it was cast from tells.
+    sides = [s.this if isinstance(s, exp.Cast) else s for s in (part.left, part.right)]
+    types = [type_of(side) for side in sides if "arroyo_type" in side.meta]
+    return any(map(is_unsigned, types))
+
+
+def _counts_seconds(part: exp.Expr) -> bool:
+    return (
+        isinstance(part, exp.Anonymous)
+        and part.name == "to_timestamp"
+        and type_of(part.expressions[0]) == DOUBLE
+        and not isinstance(part.expressions[0], exp.Literal)
+    )
+
+
+VALUE_DIFFERENCES = (
+    ValueDifference(
+        "nanoseconds",
+        "a TIMESTAMP and a TIME keep microseconds; in Arroyo they keep nanoseconds",
+    ),
+    ValueDifference(
+        "years",
+        "a TIMESTAMP holds all years to 294,247; Arroyo's nanoseconds hold those of "
+        "1677 to 2262, and outside them its values wrap around or fail",
+    ),
+    ValueDifference(
+        "maps",
+        "a map is a list of its entries, as Arrow holds one; Arroyo has a type MAP",
+        ("map", "make_map"),
+        _calls("map", "make_map"),
+    ),
+    ValueDifference(
+        "months",
+        "an interval with months has no length: it may be added, compared and read, "
+        "and is no value of a column; in Arroyo it is one",
+    ),
+    ValueDifference(
+        "make_date of NULL",
+        "make_date() of a NULL is NULL; Arroyo takes a NULL for the number 0, or fails",
+        ("make_date",),
+    ),
+    ValueDifference(
+        "seconds with a fraction",
+        "to_timestamp() of a DOUBLE counts seconds; Arroyo counts nanoseconds where it "
+        "is a column, and seconds where it is a literal",
+        ("to_timestamp",),
+        _counts_seconds,
+    ),
+    ValueDifference(
+        "DECIMAL with UNSIGNED",
+        "a DECIMAL keeps its digits beside an UNSIGNED; Arroyo makes an UNSIGNED of "
+        "it, which loses those behind the point, and fails on negative numbers",
+        applies=_mixes_decimal_and_unsigned,
+    ),
+    ValueDifference(
+        "trunc",
+        "trunc(x, n) cuts off behind n places; Arroyo rounds to n places",
+        ("trunc",),
+    ),
+    ValueDifference(
+        "nvl",
+        "nvl() keeps the type, as coalesce() does; Arroyo makes a TEXT of a time or a "
+        "list, a DOUBLE of a DECIMAL and a FLOAT of large whole numbers",
+        ("nvl",),
+        _calls("nvl", "ifnull"),
+    ),
+    ValueDifference(
+        "too many digits",
+        "a sum or product of DECIMALs with more digits than its type has ends the run; "
+        "Arroyo gives a number that its type cannot hold",
+    ),
+    ValueDifference(
+        "constant NULL",
+        "an operation with a constant NULL has the type that it has with a column; "
+        "Arroyo gives a NULL of the other operand's type",
+    ),
+    ValueDifference(
+        "negated constant",
+        "a constant is negated as a column is; Arroyo refuses a constant NULL of "
+        "DECIMAL and the least whole number, which wraps around in a column",
+    ),
+    ValueDifference(
+        "internal failures",
+        "the natural value is given, often NULL, where Arroyo panics or fails on a "
+        "value that its function does not expect, such as a list that is NULL",
+    ),
+    ValueDifference(
+        "rows of a batch",
+        "a list that is NULL gives NULL, and the order of array_sort() and the text "
+        "for NULLs of array_to_string() are literals; in Arroyo the value depends on "
+        "the rows that are evaluated together",
+        ("array_has", "array_has_all", "array_has_any", "array_sort"),
+    ),
+    ValueDifference(
+        "fields of NULL",
+        "a field of a struct that is NULL is NULL; Arroyo reads what lies beneath, "
+        "such as 0",
+    ),
+    ValueDifference(
+        "checked literals",
+        "a literal pattern, flag or length that no text can have is refused; Arroyo "
+        "looks at it where a text is not NULL",
+    ),
+    ValueDifference(
+        "texts and numbers",
+        "a list of texts beside a number is refused; Arroyo reads the texts as "
+        "numbers, and fails at the first that is none",
+    ),
+    ValueDifference(
+        "overlay",
+        "overlay() counts characters and keeps the rest of the text; Arroyo counts "
+        "bytes, and loses what ends before the start",
+        ("overlay",),
+    ),
+    ValueDifference(
+        "lost clauses",
+        "DISTINCT and FILTER hold in every aggregate; Arroyo forgets DISTINCT in some, "
+        "and DISTINCT and FILTER before OVER",
+    ),
+    ValueDifference(
+        "order of lists",
+        "array_agg() and string_agg() without ORDER BY give their values in ascending "
+        "order; Arroyo gives them as they came",
+        ("array_agg", "string_agg"),
+    ),
+    ValueDifference(
+        "approximate aggregates",
+        "they are exact; Arroyo's give values between, and of no rows 0 or NaN",
+        (
+            "approx_distinct",
+            "approx_median",
+            "approx_percentile_cont",
+            "approx_percentile_cont_with_weight",
+        ),
+    ),
+    ValueDifference(
+        "exact sums",
+        "sums and moments of FLOAT and DOUBLE are exact to the last digits; Arroyo "
+        "rounds at each row, and loses all digits where large numbers cancel",
+    ),
+    ValueDifference(
+        "negative zero",
+        "-0.0 and 0.0 are one value to GROUP BY, DISTINCT and aggregates, which give "
+        "0.0; in Arroyo they are two",
+    ),
+    ValueDifference(
+        "extremes",
+        "NaN is the greatest number to min() and max(); in Arroyo the order of the "
+        "rows decides, and before OVER a value may stay that has left the frame",
+    ),
+    ValueDifference(
+        "overflows",
+        "median() of whole numbers does not overflow, and a sum of DECIMALs beyond 38 "
+        "digits ends the run; in Arroyo both give another number",
+    ),
+)
+"""All of them."""
+
+
+def value_differences(part: exp.Expr) -> Iterator[ValueDifference]:
+    """Those that hold of a bound expression, its parts apart."""
+    for row in VALUE_DIFFERENCES:
+        if row.applies is not None and row.applies(part):
+            yield row
+
+
+def differences_of_function(name: str) -> Iterator[ValueDifference]:
+    """Those of the calls of a function, by its primary name."""
+    return (row for row in VALUE_DIFFERENCES if name in row.functions)
