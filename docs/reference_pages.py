@@ -439,7 +439,9 @@ def _summary(documented: object) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
+    # The name of a function keeps its case.
+    if "(" not in text.split(" ", 1)[0]:
+        text = text[:1].upper() + text[1:]
     return text if text.endswith(".") else text + "."
 
 

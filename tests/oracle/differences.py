@@ -182,7 +182,10 @@ def _is_field_of_null(case: Case, ours: Outcome, theirs: Outcome) -> bool:
 
 
 def _is_checked(case: Case, ours: Outcome, theirs: Outcome) -> bool:
-    words = ("a regular expression", "regular expression flag", "must not be negative")
+    words = (
+        *("a regular expression", "regular expression flag", "must not be negative"),
+        "is not a valid",
+    )
     return theirs.value in (None, 0) and any(one in ours.refusal for one in words)
 
 
