@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
-from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.casts import cast, datafusion_cast
 from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.signature import (
     Argument,
@@ -151,6 +151,12 @@ def _arrow_cast(arguments: Sequence[Argument]) -> str:
     return cast(value.sql, value.type, target, literal=value.literal)
 
 
+def _arrow_cast_elsewhere(arguments: Sequence[Argument]) -> str:
+    value, name = arguments
+    target = type_of_name(name.literal or "")
+    return datafusion_cast(value.type, target, literal=value.literal)
+
+
 FUNCTIONS = (
     ScalarFunction(
         "arrow_cast",
@@ -159,6 +165,7 @@ FUNCTIONS = (
         "a value as the type of that Arrow name, such as 'Int64' or "
         "'Timestamp(Second, None)'",
         example="arrow_cast('12', 'Int32') -> 12",
+        datafusion=_arrow_cast_elsewhere,
     ),
     ScalarFunction(
         "arrow_typeof",

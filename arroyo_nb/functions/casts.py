@@ -56,6 +56,7 @@ def cast(
     *,
     literal: str | None = None,
     tries: bool = False,
+    only_where: str = "",
 ) -> str:
     """The SQL text of a cast.
 
@@ -65,6 +66,8 @@ def cast(
         The value of a text literal.
     tries
         Whether it is TRY_CAST.
+    only_where
+        As in :func:`~arroyo_nb.functions.datafusion.datafusion_call`.
 
     >>> from arroyo_nb.schema import BIGINT, INT
     >>> cast("`a`", INT, BIGINT)
@@ -76,7 +79,8 @@ def cast(
         return constant
     if template := datafusion_cast(source, target, tries=tries, literal=literal):
         as_text = None if literal is None else text_literal(literal)
-        return datafusion_call(template, [Operand(value, source, as_text)], target)
+        operands = [Operand(value, source, as_text)]
+        return datafusion_call(template, operands, target, only_where=only_where)
     special = _special(source, target)
     if special is not None:
         return special(value, source, target, tries)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
-from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.casts import cast, datafusion_cast
 from arroyo_nb.functions.chrono_formats import check_pattern, common_pattern
 from arroyo_nb.functions.date_parts import interval_micros, literal_word
 from arroyo_nb.functions.literals import check_text, is_date
@@ -173,6 +173,16 @@ def _to_date(arguments: Sequence[Argument]) -> str:
     return cast(value.sql, value.type, DATE, literal=value.literal)
 
 
+_by_patterns = by_patterns("to_date")
+
+
+def _to_date_elsewhere(arguments: Sequence[Argument]) -> str:
+    value, *patterns = arguments
+    if patterns:
+        return _by_patterns(arguments)
+    return datafusion_cast(value.type, DATE, literal=value.literal)
+
+
 def _local_type(types: Sequence[Type], _: Literals) -> Type:
     if not isinstance(types[0], Timestamp):
         raise SignatureProblem(
@@ -229,7 +239,7 @@ FUNCTIONS = (
         _to_date,
         "a text (by the first pattern that fits) or days since 1970 as a DATE",
         example="to_date('01.03.2024', '%d.%m.%Y') -> 2024-03-01",
-        datafusion=by_patterns("to_date"),
+        datafusion=_to_date_elsewhere,
     ),
     ScalarFunction(
         "to_local_time",

@@ -2,16 +2,20 @@
 
 Nested, a text that stands twice in another doubles in length with each level: forty
 levels are more than any memory. A long one is therefore computed once, and what
-repeats it is the body of a lambda. A short one is repeated: Spark compiles that to
-faster code.
+repeats it is the body of a lambda. A short one is repeated, if that gives the same
+value: Spark compiles it to faster code.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 LONG = 200
 """Characters from which on a text is not repeated."""
+
+_AGAIN = re.compile(r"\b(?:rand|uuid)\(\)|\budf_\w+_[0-9a-f]{16}")
+"""What gives another value, or asks a server again, when it is computed again."""
 
 # No column is called so: a lambda's variable hides it.
 _ALL = "__arguments__"
@@ -27,8 +31,14 @@ def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
     '`x` * `x`'
     >>> print(once(lambda a: f"{a[0]} * {a[0]}", ["x" * 200])[-59:])
     __arguments__ -> __arguments__.a0_ * __arguments__.a0_), 1)
+    >>> print(once(lambda a: f"{a[0]} * {a[0]}", ["rand()"])[:47])
+    element_at(transform(array(struct(rand() AS a0_
     """
-    long = {i: f"{_ALL}.a{i}_" for i, text in enumerate(texts) if len(text) >= LONG}
+    long = {
+        i: f"{_ALL}.a{i}_"
+        for i, text in enumerate(texts)
+        if len(text) >= LONG or _AGAIN.search(text)
+    }
     if not long:
         return write(texts)
     body = write([long.get(i, text) for i, text in enumerate(texts)])

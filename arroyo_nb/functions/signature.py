@@ -16,7 +16,12 @@ from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
-from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
+from arroyo_nb.functions.datafusion import (
+    DataFusionText,
+    Operand,
+    datafusion_call,
+    text_literal,
+)
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import (
@@ -491,7 +496,7 @@ class ScalarFunction:
             no value of the parameter's type, or is none where it must be one; at the
             argument's place.
         """
-        ready = self._cast(arguments)
+        ready = self._cast(arguments, only_where)
         if self.udf is not None:
             return self.udf.spark_call([a.sql for a in ready], only_where)
         if isinstance(self.template, ClockTemplate):
@@ -520,11 +525,15 @@ class ScalarFunction:
 
     def evaluates_in_datafusion(self, arguments: Sequence[Argument]) -> bool:
         """Whether DataFusion evaluates a call with these arguments."""
-        return self.datafusion is not None and bool(
-            self.datafusion(self._cast(arguments))
-        )
+        ready = self._cast(arguments)
+        # A text that is given for a time is read there, too.
+        if any(isinstance(argument.sql, DataFusionText) for argument in ready):
+            return True
+        return self.datafusion is not None and bool(self.datafusion(ready))
 
-    def _cast(self, arguments: Sequence[Argument]) -> list[Argument]:
+    def _cast(
+        self, arguments: Sequence[Argument], only_where: str = ""
+    ) -> list[Argument]:
         """The arguments, of the types of the parameters."""
         types = [a.type for a in arguments]
         targets = self._signature(types).targets(types)
@@ -534,7 +543,9 @@ class ScalarFunction:
         return [
             replace(
                 a,
-                sql=cast(a.sql, a.type, target, literal=a.literal),
+                sql=cast(
+                    a.sql, a.type, target, literal=a.literal, only_where=only_where
+                ),
                 type=target,
                 was_null=a.type == NULL,
             )

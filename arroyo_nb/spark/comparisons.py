@@ -6,13 +6,14 @@ operator: such are all whole numbers, and comparisons with most literals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from sqlglot import exp
 
 from arroyo_nb.functions import floats
+from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.schema import DOUBLE, FLOAT, Decimal
@@ -40,7 +41,12 @@ def between(node: exp.Between, write: _Write) -> str:
     )
     if not (_compares_zeros("<=", low, this) or _compares_zeros("<=", this, high)):
         return f"({this.text} BETWEEN {low.text} AND {high.text})"
-    return f"({_compared('<=', low, this)} AND {_compared('<=', this, high)})"
+
+    def write_all(texts: Sequence[str]) -> str:
+        one, first, last = _over((this, low, high), texts)
+        return f"({_compared('<=', first, one)} AND {_compared('<=', one, last)})"
+
+    return once(write_all, [this.text, low.text, high.text])
 
 
 def among(node: exp.In, write: _Write) -> str:
@@ -48,13 +54,22 @@ def among(node: exp.In, write: _Write) -> str:
     this, *items = (_written(part, write) for part in (node.this, *node.expressions))
     if not any(_compares_zeros("=", this, item) for item in items):
         return f"({this.text} IN ({', '.join(item.text for item in items)}))"
-    return f"({' OR '.join(_compared('=', this, item) for item in items)})"
+
+    def write_all(texts: Sequence[str]) -> str:
+        one, *others = _over((this, *items), texts)
+        return f"({' OR '.join(_compared('=', one, other) for other in others)})"
+
+    return once(write_all, [this.text, *(item.text for item in items)])
 
 
 @dataclass(frozen=True)
 class _Operand:
     node: exp.Expr
     text: str
+
+
+def _over(operands: Sequence[_Operand], texts: Sequence[str]) -> list[_Operand]:
+    return [replace(o, text=t) for o, t in zip(operands, texts, strict=True)]
 
 
 def _written(node: exp.Expr, write: _Write) -> _Operand:

@@ -64,7 +64,7 @@ class DataFusionBatches:
         if not rows:
             return pa.nulls(0, spark_arrow_type(self.call.result))
         types = self.call.arguments
-        with _problems(self.call.result):
+        with _problems(self.call):
             # Without arguments there is one column for the number of rows.
             given = [*map(for_datafusion, arrays, types)] if types else [*arrays]
             names = [f"a{place}" for place in range(len(given))]
@@ -197,6 +197,10 @@ _DAY_US = 86_400_000_000
 _LONGEST_US = (2**63 - 1) // 1000
 
 
+_MOST_DAYS = (2**63 - 1) // _DAY_US - 200_000
+"""So many days, and what nanoseconds in 64 bits hold beside them, are an INTERVAL."""
+
+
 def _as_duration(array: pa.Array) -> pa.Array:
     """An interval as an exact length of time.
 
@@ -215,12 +219,16 @@ def _as_duration(array: pa.Array) -> pa.Array:
             hint="keep its text, and cast that where it is added: at + CAST(s AS "
             "INTERVAL)",
         )
-    micros = parts["days"].astype("<i8") * _DAY_US + parts["nanoseconds"] // 1000
+    days, nanoseconds = parts["days"].astype("<i8"), parts["nanoseconds"]
+    if np.any((np.abs(days) > _MOST_DAYS) & ~null):
+        raise DataProblem(f"an interval is longer than {_MOST_DAYS:,} days")
+    # Towards zero, as a literal is read.
+    micros = days * _DAY_US + np.sign(nanoseconds) * (np.abs(nanoseconds) // 1000)
     return pa.array(micros, mask=null).cast(pa.duration("us"))
 
 
 @contextmanager
-def _problems(result: Type) -> Iterator[None]:
+def _problems(call: DataFusionCall) -> Iterator[None]:
     """What DataFusion fails with, as a problem of the run in its words."""
     try:
         yield
@@ -230,7 +238,7 @@ def _problems(result: Type) -> Iterator[None]:
         # Rust's panics are no Exception.
         if not isinstance(error, Exception) and _PANIC not in type(error).__name__:
             raise
-        raise _problem(str(error), result) from None
+        raise _problem(str(error), call) from None
 
 
 _PANIC = "PanicException"
@@ -239,17 +247,27 @@ _UNREADABLE = re.compile(
     r"Invalid input syntax for type interval:) (?P<value>'.*?'|\".*?\")",
     re.DOTALL,
 )
+_IS_CAST = re.compile(r'\(*(?:TRY_)?CAST\("a0" AS [^()]+(?:\([\d, ]+\))?\)+').fullmatch
 _CAUSES = re.compile(
     r"^DataFusion error: (?:\w+\()*\"?(?P<said>.*?)\"?\)?(?:, None)?\)*$"
 )
 
 
-def _problem(text: str, result: Type) -> DataProblem:
+def _problem(text: str, call: DataFusionCall) -> DataProblem:
     # A Rust text is quoted as in its source.
     text = text.replace('\\"', '"').replace("\\'", "'")
     if (found := _UNREADABLE.search(text)) is not None:
         value = "'" + found["value"][1:-1] + "'"
-        return DataProblem(f"the value {value} is not a valid {result}", hint=_TRY_CAST)
+        what = (
+            f"not a valid {call.result}" if _IS_CAST(call.expression) else "unreadable"
+        )
+        hint = _TRY_CAST if "CAST(" in call.expression else None
+        return DataProblem(f"the value {value} is {what}", hint=hint)
+    if "out of bounds timestamp" in text:
+        return DataProblem(
+            "a time lies outside the years 1677 to 2262, in nanoseconds",
+            hint="declare the column TIMESTAMP(6), or cast it: CAST(x AS TIMESTAMP(6))",
+        )
     if (refused := _REGEX.search(text)) is not None:
         return DataProblem(
             f"a text is not a regular expression: {refused[1]}",

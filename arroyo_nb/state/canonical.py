@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
+from arroyo_nb.functions import scalar
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.functions import called
 from arroyo_nb.plan.expressions.typing import type_of
@@ -156,7 +157,9 @@ def _case(node: exp.Case, convert: Convert) -> Json:
 
 def _interval(node: exp.Interval, _convert: Convert) -> Json:
     calendar = node.meta["calendar"]
-    months = [calendar.months, calendar.days] if calendar.months else []
+    # Whole days are what they were before days were told apart.
+    by_parts = calendar.days and calendar.duration != timedelta(days=calendar.days)
+    months = [calendar.months, calendar.days] if calendar.months or by_parts else []
     return ["interval", canonical_value(calendar.duration), *months]
 
 
@@ -185,6 +188,9 @@ def _call(node: exp.Anonymous, convert: Convert) -> Json:
     # An alias of a function is the function.
     function = called(node)
     name = node.name if function is None else function.name
+    if function is not None and function is getattr(scalar(name), "arroyos", None):
+        # In strict mode: it gives other values.
+        name = f"{name} as in Arroyo"
     if function is not None and function.udf is not None:
         # Another definition computes something else.
         name = f"{name} {function.udf.version}"

@@ -42,7 +42,7 @@ from arroyo_nb.schema import (
     Timestamp,
     Type,
 )
-from arroyo_nb.sql.syntax_tree import all_in
+from arroyo_nb.sql.syntax_tree import parts_of
 
 SYMBOLS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -205,12 +205,17 @@ def compared(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
         When they have no type in common.
     """
     digits = [t.digits for t in map(type_of, operands) if isinstance(t, Timestamp)]
-    constant = [not all_in(operand, exp.Column) for operand in operands]
+    constant = [not any(map(_is_of_row, parts_of(operand))) for operand in operands]
     if len(digits) == len(operands) and constant.count(False) == 1:
         of_row = digits[constant.index(False)]
         if of_row == max(digits):
             return [cast(operand, Timestamp(of_row)) for operand in operands]
     return alike(operands, where)
+
+
+def _is_of_row(part: exp.Expr) -> bool:
+    is_time = isinstance(part, exp.Anonymous) and part.name == "row_time"
+    return is_time or isinstance(part, exp.Column)
 
 
 def _made_alike(types: Sequence[Type]) -> str:

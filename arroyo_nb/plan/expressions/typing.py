@@ -115,7 +115,9 @@ def column(field: Field) -> exp.Column:
 
 def interval_literal(value: Interval) -> exp.Interval:
     """An interval literal."""
-    text = value.text if value.months else interval_text(value.duration)
+    # Days and hours are two things to DataFusion, as in DATE + INTERVAL.
+    by_parts = value.months or value.days
+    text = value.text if by_parts else interval_text(value.duration)
     made = exp.Interval(this=exp.Literal.string(text))
     made.meta["calendar"] = value
     if not value.months:
