@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,7 +41,9 @@ def talk(
         finally:
             await client.close()
 
-    return asyncio.run(run())
+    # The thread of the tests may have a loop that runs: a browser's.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(run())).result()
 
 
 def add_stream(port: int, name: str, *subjects: str, **settings: Any) -> None:

@@ -20,7 +20,8 @@ from arroyo_nb.schema import (
     spark_type,
 )
 
-_UNREADABLE = "\u200b"
+UNREAD_MARK = "\u200b"
+"""What a text that Arrow does not read is given, so that Spark does not either."""
 _NOT_WHOLE = "[^0-9+-]"
 _NOT_FLOATING = "[^0-9.+\\-eEinfatyINFATY]|(?<=[0-9.])[fF]"
 _NOT_DECIMAL = "[^0-9.+-]"
@@ -66,7 +67,7 @@ def text_as(value: str, target: Type, word: str) -> str:
 def _boolean(value: str, word: str) -> str:
     shown = f"lower({_trimmed(value)})"
     words = [", ".join(map(quoted_text, words)) for words in (TRUE_WORDS, FALSE_WORDS)]
-    other = f"{word}(concat({value}, {quoted_text(_UNREADABLE)}) AS boolean)"
+    other = f"{word}(concat({value}, {quoted_text(UNREAD_MARK)}) AS boolean)"
     return (
         f"CASE WHEN {shown} IN ({words[0]}) THEN TRUE "
         f"WHEN {shown} IN ({words[1]}) THEN FALSE ELSE {other} END"
@@ -78,5 +79,5 @@ def _trimmed(value: str) -> str:
 
 
 def _marked(value: str, pattern: str) -> str:
-    replacement = quoted_text(f"$0{_UNREADABLE}")
+    replacement = quoted_text(f"$0{UNREAD_MARK}")
     return f"regexp_replace({value}, {quoted_text(pattern)}, {replacement})"

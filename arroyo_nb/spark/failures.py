@@ -20,6 +20,7 @@ from arroyo_nb.codecs.bad_records import DROP_HINT, MISMATCH_HINT
 from arroyo_nb.engine.descriptors import USED_UP, shortage, shortage_message
 from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.file_errors import RAISE
+from arroyo_nb.functions.text_casts import UNREAD_MARK
 from arroyo_nb.kafka.errors import ErrorSubject, named_problem
 from arroyo_nb.python_worker_errors import raised_by_worker
 
@@ -407,7 +408,8 @@ def _text(error: BaseException) -> str:
 
 def _said(error: BaseException) -> str:
     try:
-        return str(error)
+        # The mark of a text that is no number for Arrow (functions.text_casts).
+        return str(error).replace(UNREAD_MARK, "")
     except Exception:  # PySpark asks the JVM, which may be gone
         return str(getattr(error, "_desc", ""))
 

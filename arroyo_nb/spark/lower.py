@@ -30,7 +30,7 @@ from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.predicates import rejects_nulls
 from arroyo_nb.plan.lowered import became, lowered
 from arroyo_nb.plan.tree import NodeMap, walk
-from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.schema import NULL, TIMESTAMP, Field, quoted, spark_type
 from arroyo_nb.spark.aggregates import is_native, measure_sql
 from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
@@ -177,15 +177,19 @@ def lower(
     return rows_of(_lower(node, lowering))
 
 
+def _as_declared(field: Field) -> str:
+    if field.type == NULL:
+        # An element of a list of nothing but NULLs is a text to Spark.
+        return "NULL"
+    # Spark leaves out a cast to the type that is there.
+    return f"CAST({quoted(field.name)} AS {spark_type(field.type)})"
+
+
 def visible(frame: DataFrame, node: nodes.Node, *, timed: bool = False) -> DataFrame:
     """The columns that a sink sees, with the plan's names, order and types; of an
     updating relation the weight and the row's id behind them, and of a ``timed`` one
     the event time."""
-    columns = (
-        # Spark leaves out a cast to the type that is there.
-        f"CAST({quoted(f.name)} AS {spark_type(f.type)}) AS {quoted(f.name)}"
-        for f in node.schema
-    )
+    columns = (f"{_as_declared(f)} AS {quoted(f.name)}" for f in node.schema)
     time = (f"{row_time(node)} AS {quoted(TIMESTAMP)}",) if timed else ()
     return frame.selectExpr(*columns, *_changed(node), *time)
 

@@ -115,6 +115,8 @@ class Pair:
 
 _IEEE = "Arroyo's result is IEEE 754's (i.3), DuckDB refuses"
 _RANGE = "an overflow: an error in both"
+_ZERO = "Arroyo's zero has a sign, which DuckDB forgets"
+_BEFORE_1970 = "Arroyo cuts a fraction off towards 1970"
 
 
 def _same(*names: str, of: str) -> Iterator[Pair]:
@@ -126,7 +128,7 @@ NUMBERS = (
     *_same("atan", "cbrt", "degrees", "exp", "isnan", "radians", "tanh", of="x"),
     *_same("cosh", "sinh", "asinh", "cos", "sin", "tan", of="p"),
     *_same("acos", "asin", of="q"),
-    Pair("atan2", "atan2(x, y)", where="x <> 0", why="Spark takes -0.0 for 0.0"),
+    Pair("atan2", "atan2(x, y)", where="abs(y) > 0 AND abs(x) > 0", why=_ZERO),
     *_same("ceil", "floor", "trunc", of="x"),
     *_same("log10", "log2", "ln", of="abs(p) + 0.5"),
     Pair("signum", "signum(p)", "sign(p)::DOUBLE"),
@@ -134,14 +136,14 @@ NUMBERS = (
     Pair("abs", "abs(x)"),
     Pair("acosh", "acosh(abs(p) + 1)"),
     Pair("atanh", "atanh(q)", where="abs(q) < 1", why=_IEEE),
-    Pair("cot", "cot(p)", where="p <> 0", why=_IEEE),
+    Pair("cot", "cot(p)", where="abs(p) > 0", why=_IEEE),
     Pair("factorial", "factorial(n)", "factorial(n::INT)"),
     Pair("gcd", "gcd(k, l)"),
     Pair("gcd", "gcd(i, j)", where="least(i, j) > -9223372036854775808", why=_RANGE),
     Pair("lcm", "lcm(k, l)"),
     Pair("log", "log(p)", where="p > 0", why=_IEEE),
     Pair("log", "log(2, p)", "log(2, p)", where="p > 0", why=_IEEE),
-    Pair("sqrt", "sqrt(x)", where="x >= 0 OR x IS NULL", why=_IEEE),
+    Pair("sqrt", "sqrt(x)", where="x > 0 OR x IS NULL", why=_IEEE),
     Pair("pi", "pi()"),
     Pair("power", "power(k, n % 8)", "power(k, n % 8)::BIGINT"),
     Pair("power", "power(p, q)", where="p > 0", why="DuckDB refuses a complex result"),
@@ -160,7 +162,11 @@ NUMBERS = (
     Pair("nullif", "nullif(s, c)"),
     Pair("nvl", "nvl(s, t)", "ifnull(s, t)"),
     Pair("nvl2", "nvl2(i, s, t)", "CASE WHEN i IS NOT NULL THEN s ELSE t END"),
-    Pair("nanvl", "nanvl(x, p)", "CASE WHEN isnan(x) THEN p ELSE x END"),
+    Pair(
+        "nanvl",
+        "nanvl(x, p)",
+        "CASE WHEN p IS NULL THEN NULL WHEN isnan(x) THEN p ELSE x END",
+    ),
     Pair("iszero", "iszero(x)", "x = 0"),
     Pair("to_hex", "to_hex(n)", "lower(hex(n))"),
     Pair("to_hex", "to_hex(i)", "lower(hex(i))"),
@@ -182,7 +188,12 @@ TEXTS = (
     *_same("contains", "starts_with", "ends_with", "strpos", of="s, c"),
     *_same("left", "right", of="s, k"),
     *_same("lpad", "rpad", of="s, n::INT, '.-'"),
-    Pair("replace", "replace(s, c, 'xy')"),
+    Pair(
+        "replace",
+        "replace(s, c, 'xy')",
+        where="c <> ''",
+        why="an empty text is found between all characters",
+    ),
     Pair("repeat", "repeat(c, n)"),
     Pair("ascii", "ascii(s)", where="s <> ''", why="of an empty text DuckDB's is -1"),
     Pair("btrim", "btrim(s, ' ')", "trim(s, ' ')"),
@@ -257,7 +268,15 @@ def _of_times() -> Iterator[Pair]:
         *("day", "week", "month", "quarter", "year"),
     ):
         call = f"date_trunc('{unit}', a)"
-        yield Pair("date_trunc", call, f"{call}::TIMESTAMP")
+        yield Pair(
+            "date_trunc",
+            call,
+            f"{call}::TIMESTAMP",
+            where=f"a >= TIMESTAMP '1970-01-01' OR a = {call}"
+            if unit == "millisecond"
+            else "TRUE",
+            why=_BEFORE_1970,
+        )
     for part in (
         *("year", "quarter", "month", "week", "day", "dow", "doy"),
         *("hour", "minute", "second", "millisecond", "microsecond", "epoch"),
@@ -296,9 +315,11 @@ TIMES = (
         "to_date",
         f"to_date(to_char(a, '{_READ}'), '{_READ}')",
         "a::DATE",
+        where="a >= TIMESTAMP '1970-01-01' OR a = date_trunc('second', a)",
+        why=_BEFORE_1970,
     ),
     Pair("to_local_time", "to_local_time(a)", "a"),
-    Pair("to_unixtime", "to_unixtime(a)", "floor(epoch_us(a) / 1000000)::BIGINT"),
+    Pair("to_unixtime", "to_unixtime(a)", "trunc(epoch_us(a) / 1000000)::BIGINT"),
     Pair(
         "to_timestamp",
         f"to_timestamp(to_char(a, '{_READ}'), '%Y', '{_READ}')",
@@ -325,7 +346,7 @@ _NO_SIZE = "of a NULL size DuckDB's is empty"
 
 LISTS = (
     Pair("array_length", "array_length(f)", "len(f)"),
-    Pair("cardinality", "cardinality(f)", "len(f)"),
+    Pair("cardinality", "cardinality(f)", "nullif(len(f), 0)"),
     Pair("empty", "empty(f)", "len(f) = 0"),
     Pair("array_append", "array_append(f, k)", "list_append(f, k)"),
     Pair("array_prepend", "array_prepend(k, f)", "list_prepend(k, f)"),
@@ -383,7 +404,7 @@ LISTS = (
     Pair("array_pop_back", "array_pop_back(f)", "f[:-2]"),
     Pair("array_pop_front", "array_pop_front(f)", "f[2:]"),
     Pair("array_any_value", "array_any_value(f)", "list_any_value(f)"),
-    Pair("array_repeat", "array_repeat(k, n)", "repeat([k], n)"),
+    Pair("array_repeat", "array_repeat(k, n)", "repeat([k], coalesce(n, 0))"),
     Pair("flatten", "flatten([f, g])", "flatten([f, g])"),
     Pair("make_array", "make_array(k, l)", "[k, l]"),
     Pair("generate_series", "generate_series(k, l)"),
