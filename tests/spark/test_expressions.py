@@ -210,7 +210,7 @@ CASES = [
     (cast(small("1.99", MONEY), BIGINT_UNSIGNED), 1),
     (cast(small("-0.99", MONEY), BIGINT_UNSIGNED), 0),
     (cast(lit("18446744073709551615"), BIGINT_UNSIGNED), 2**64 - 1),
-    (cast(lit(" +7 "), BIGINT_UNSIGNED), 7),
+    (cast(lit("+7"), BIGINT_UNSIGNED), 7),
     (cast(lit("1.9"), BIGINT_UNSIGNED, tries=True), None),
     (cast(lit("18446744073709551616"), BIGINT_UNSIGNED, tries=True), None),
     (cast(lit("-1"), BIGINT_UNSIGNED, tries=True), None),
