@@ -17,8 +17,9 @@ from arroyo_nb.functions.signature import (
     Signature,
     Template,
     always,
+    of_float_lists,
 )
-from arroyo_nb.functions.types import has_floats, is_integer
+from arroyo_nb.functions.types import depth_of, is_integer
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -134,10 +135,6 @@ def _flat_type(types: Sequence[Type], _: Literals) -> Type:
             return given
 
 
-def _depth(type_: Type) -> int:
-    return 1 + _depth(type_.element) if isinstance(type_, ListOf) else 0
-
-
 def _length(arguments: Sequence[Argument]) -> str:
     return _LENGTH.format(arguments[0].sql)
 
@@ -152,15 +149,6 @@ def _distance_type(types: Sequence[Type], _: Literals) -> Type:
     if NULL in types:
         raise CatalogProblem("array_distance() takes two lists, not NULL")
     return DOUBLE
-
-
-def _only(where: Callable[[Type], bool], template: str) -> DataFusionTemplate:
-    """What DataFusion evaluates for lists of such types."""
-
-    def datafusion(arguments: Sequence[Argument]) -> str:
-        return template if where(arguments[0].type) else ""
-
-    return datafusion
 
 
 def _made(arguments: Sequence[Argument]) -> str:
@@ -196,7 +184,7 @@ FUNCTIONS = (
         nulls=Nulls.ALWAYS,
         example="cardinality(make_array('a', 'b')) -> 2",
         datafusion=lambda a: (
-            "cardinality({0})" if _depth(a[0].type) > 1 or a[0].was_null else ""
+            "cardinality({0})" if depth_of(a[0].type) > 1 or a[0].was_null else ""
         ),
     ),
     _row(
@@ -210,8 +198,7 @@ FUNCTIONS = (
         aliases=("array_contains", "list_has", "list_contains"),
         example="array_has(make_array(1, 2), 2) -> true",
         # Its own array_has() of a literal and an empty list is NULL in some batches.
-        datafusion=_only(
-            has_floats,
+        datafusion=of_float_lists(
             "(CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL "
             "WHEN array_length({0}) = 0 THEN FALSE "
             "ELSE array_position({0}, {1}) IS NOT NULL END)",
@@ -245,7 +232,7 @@ FUNCTIONS = (
         aliases=("list_max",),
         nulls=Nulls.ALWAYS,
         example="array_max(make_array(1, 3, 2)) -> 3",
-        datafusion=_only(has_floats, "array_max({0})"),
+        datafusion=of_float_lists("array_max({0})"),
     ),
     _row(
         "array_position",
@@ -305,7 +292,7 @@ FUNCTIONS = (
         "array_ndims",
         (_LIST,),
         BIGINT_UNSIGNED,
-        lambda a: f"IF({a[0].sql} IS NULL, NULL, {_depth(a[0].type)}BD)",
+        lambda a: f"IF({a[0].sql} IS NULL, NULL, {depth_of(a[0].type)}BD)",
         "how deep lists are in it: 1 where its elements are none",
         aliases=("list_ndims",),
         example="array_ndims(make_array(make_array(1))) -> 2",

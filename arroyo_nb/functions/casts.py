@@ -77,7 +77,7 @@ def cast(
         return value
     if literal is not None and (constant := text_constant(literal, target)):
         return constant
-    if template := datafusion_cast(source, target, tries=tries, literal=literal):
+    if template := datafusion_cast(source, target, tries=tries):
         as_text = None if literal is None else text_literal(literal)
         operands = [Operand(value, source, as_text)]
         return datafusion_call(template, operands, target, only_where=only_where)
@@ -117,11 +117,11 @@ def decimal_constant(number: str, target: Decimal) -> str:
     >>> decimal_constant("1.005", Decimal(10, 2))
     'CAST(1.00BD AS decimal(10,2))'
     """
-    exact = as_decimal(float(number), target)
+    exact = rounded_decimal(float(number), target)
     return "" if exact is None else f"CAST({exact:f}BD AS {spark_type(target)})"
 
 
-def as_decimal(number: float, target: Decimal) -> Exact | None:
+def rounded_decimal(number: float, target: Decimal) -> Exact | None:
     """A number as a DECIMAL; None where it does not fit."""
     scaled = Exact(number * 10.0**target.scale)
     if not scaled.is_finite():

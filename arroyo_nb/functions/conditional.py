@@ -15,6 +15,7 @@ from arroyo_nb.functions.signature import (
     Result,
     ScalarFunction,
     Signature,
+    same_call,
 )
 from arroyo_nb.functions.types import chosen_type, is_number
 from arroyo_nb.schema import (
@@ -100,8 +101,7 @@ def _of_months(name: str) -> DataFusionTemplate:
     def template(arguments: Sequence[Argument]) -> str:
         if not any(argument.has_months for argument in arguments):
             return ""
-        places = ", ".join(f"{{{place}}}" for place in range(len(arguments)))
-        return f"{name}({places})"
+        return same_call(name)(arguments)
 
     return template
 

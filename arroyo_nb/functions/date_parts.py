@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.datafusion import text_literal
 from arroyo_nb.functions.signature import (
@@ -13,8 +13,8 @@ from arroyo_nb.functions.signature import (
     ParameterKind,
     ScalarFunction,
     Signature,
+    literal_word,
 )
-from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import DATE, DOUBLE, INT, INTERVAL, TEXT, TIME, Timestamp, Type
 
 # part -> its value; a minute's pieces count from the minute's start, as Arroyo's do.
@@ -64,29 +64,6 @@ _LENGTHS = {
 _OF_CLOCK = ("hour", "minute", "second", "millisecond", "microsecond", "epoch")
 _OF_LENGTH = (*_LENGTHS, "millisecond", "microsecond", "epoch")
 _OF_INTERVAL = ("year", "month", *_OF_LENGTH)
-
-
-def literal_word(argument: Argument, known: Sequence[str], what: str) -> str:
-    """The word of a text literal, such as a unit, in lower case.
-
-    Raises
-    ------
-    Unsupported
-        When it is no literal.
-    CatalogProblem
-        When it is not known.
-    """
-    every = "known: " + ", ".join(known)
-    if argument.literal is None:
-        raise Unsupported(f"{what} must be a literal", span=argument.span, hint=every)
-    word = argument.literal.lower()
-    if word not in known:
-        raise CatalogProblem(
-            f"{what} '{argument.literal}' is not known",
-            span=argument.span,
-            hint=did_you_mean(word, known) or every,
-        )
-    return word
 
 
 def interval_micros(interval: str) -> str:

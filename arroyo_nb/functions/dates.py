@@ -8,7 +8,7 @@ from datetime import timedelta
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.functions.casts import cast, datafusion_cast
 from arroyo_nb.functions.chrono_formats import check_pattern, common_pattern
-from arroyo_nb.functions.date_parts import interval_micros, literal_word
+from arroyo_nb.functions.date_parts import interval_micros
 from arroyo_nb.functions.literals import check_text, is_date
 from arroyo_nb.functions.signature import (
     Argument,
@@ -17,6 +17,7 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     Signature,
     SignatureProblem,
+    literal_word,
 )
 from arroyo_nb.functions.timestamps import by_patterns
 from arroyo_nb.schema import (

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arroyo_nb.functions.let_binding import once
+from arroyo_nb.functions.let_binding import once, repeated
 
 
 def equal(operator: str, left: str, right: str) -> str:
     """``=`` or ``<=>`` of two operands, each of which may be -0.0."""
-    return _repeated(
+    return repeated(
         f"(({{0}} {operator} {{1}}) AND ({{0}} IS NULL OR {{0}} <> 0 "
         "OR power({0}, -1D) = power({1}, -1D)))"
         if operator == "<=>"
@@ -26,7 +26,7 @@ def equal(operator: str, left: str, right: str) -> str:
 
 def less(left: str, right: str) -> str:
     """``left < right``, where the left operand may be -0.0."""
-    return _repeated(
+    return repeated(
         "({0} < {1} OR ({0} = 0 AND {1} = 0 AND power({0}, -1D) < power({1}, -1D)))",
         left,
         right,
@@ -35,7 +35,7 @@ def less(left: str, right: str) -> str:
 
 def less_or_equal(left: str, right: str) -> str:
     """``left <= right``, where the right operand may be -0.0."""
-    return _repeated(
+    return repeated(
         "({0} <= {1} AND ({0} <> 0 OR {1} <> 0 OR power({0}, -1D) <= power({1}, -1D)))",
         left,
         right,
@@ -44,7 +44,7 @@ def less_or_equal(left: str, right: str) -> str:
 
 def quotient(dividend: str, divisor: str) -> str:
     """A quotient as a DOUBLE: by zero it is an infinity, or NaN."""
-    return _repeated(_QUOTIENT, dividend, divisor)
+    return repeated(_QUOTIENT, dividend, divisor)
 
 
 def extreme(function: str, operands: Sequence[str]) -> str:
@@ -61,29 +61,29 @@ def extreme(function: str, operands: Sequence[str]) -> str:
 
 def floor(value: str) -> str:
     """The nearest whole number not above, as a DOUBLE; -0.0 stays."""
-    return _repeated(_FLOOR, value)
+    return repeated(_FLOOR, value)
 
 
 def ceil(value: str) -> str:
     """The nearest whole number not below, as a DOUBLE; of -0.5 it is -0.0."""
     above = "IF(rint({0}) = -1, -0.0D, rint({0}) + 1)"
-    return _repeated(f"IF(rint({{0}}) < {{0}}, {above}, rint({{0}}))", value)
+    return repeated(f"IF(rint({{0}}) < {{0}}, {above}, rint({{0}}))", value)
 
 
 def truncated(value: str) -> str:
     """The nearest whole number towards zero, as a DOUBLE; of -0.5 it is -0.0."""
-    return _repeated(f"IF({{0}} = 0, 0.0D, {_TRUNCATED})", value)
+    return repeated(f"IF({{0}} = 0, 0.0D, {_TRUNCATED})", value)
 
 
 def rounded(value: str) -> str:
     """The nearest whole number, half away from zero, as a DOUBLE with the sign."""
-    return _repeated(_ROUNDED, value)
+    return repeated(_ROUNDED, value)
 
 
 def rounded_to(value: str, count: str) -> str:
     """Rounded to a number of decimals; NaN where they are too many or too few."""
     whole = _ROUNDED.format(_SCALED)
-    return _repeated(_QUOTIENT.format(whole, _POWER), value, count)
+    return repeated(_QUOTIENT.format(whole, _POWER), value, count)
 
 
 def truncated_to(value: str, count: str, type_: str) -> str:
@@ -100,7 +100,7 @@ def truncated_to(value: str, count: str, type_: str) -> str:
     scaled = f"(CAST({{0}} AS double) * {_POWER})"
     nearest = f"CAST({_QUOTIENT.format(f'rint({scaled})', _POWER)} AS {type_})"
     cut = f"CAST({_QUOTIENT.format(_TRUNCATED.format(scaled), _POWER)} AS {type_})"
-    return _repeated(f"IF({nearest} = {{0}}, {{0}}, {cut})", value, count)
+    return repeated(f"IF({nearest} = {{0}}, {{0}}, {cut})", value, count)
 
 
 _QUOTIENT = "(CASE WHEN {1} = 0 THEN {0} * power({1}, -1D) ELSE ({0} / {1}) END)"
@@ -110,7 +110,3 @@ _TRUNCATED = f"(signum({{0}}) * {_FLOOR.format('abs({0})')})"
 _ROUNDED = "IF(abs({0} - rint({0})) = 0.5D, {0} + IF({0} < 0, -0.5D, 0.5D), rint({0}))"
 _POWER = "power(10D, {1})"
 _SCALED = f"({{0}} * {_POWER})"
-
-
-def _repeated(template: str, *operands: str) -> str:
-    return once(lambda texts: template.format(*texts), operands)

@@ -51,6 +51,11 @@ def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
     return f"element_at(transform(array(struct({fields})), {_ALL} -> {body}), 1)"
 
 
+def repeated(template: str, *operands: str) -> str:
+    """A template in which ``{0}``, ``{1}`` stand more than once."""
+    return once(lambda texts: template.format(*texts), operands)
+
+
 def let(name: str, value: str, body: str) -> str:
     """A text in which ``name`` stands for a value that is computed once a row.
 

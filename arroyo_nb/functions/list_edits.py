@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
@@ -17,8 +17,9 @@ from arroyo_nb.functions.signature import (
     Signature,
     Template,
     always,
+    literal_word,
+    same_call,
 )
-from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import BIGINT, TEXT
 
 _LIST, _ELEMENT = ParameterKind.LIST, ParameterKind.ELEMENT
@@ -69,27 +70,14 @@ _ORDERS = ("ASC", "DESC")
 _PLACES_OF_NULLS = ("NULLS FIRST", "NULLS LAST")
 
 
-def _check_choice(given: Argument, known: Sequence[str], what: str) -> None:
-    every = "known: " + ", ".join(f"'{word}'" for word in known)
-    if given.literal is None:
-        # DataFusion reads that of the first row for all rows.
-        raise Unsupported(f"{what} must be a literal", span=given.span, hint=every)
-    word = given.literal.upper()
-    if word not in known:
-        raise CatalogProblem(
-            f"{what} '{given.literal}' is not known",
-            span=given.span,
-            hint=did_you_mean(word, known) or every,
-        )
-
-
 def _sorted(arguments: Sequence[Argument]) -> str:
     """Without a word about them, NULLs come first, in both directions."""
     choices = ((_ORDERS, "the order of array_sort"), (_PLACES_OF_NULLS, _OF_NULLS))
     for argument, (known, what) in zip(arguments[1:], choices, strict=False):
         if not argument.was_null:
-            _check_choice(argument, known, what)
-    return f"array_sort({', '.join(f'{{{n}}}' for n in range(len(arguments)))})"
+            # DataFusion reads that of the first row for all rows.
+            literal_word(argument, known, what, fold=str.upper, written=repr)
+    return same_call("array_sort")(arguments)
 
 
 _OF_NULLS = "the place of NULLs"

@@ -14,8 +14,8 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     Signature,
     always,
+    of_float_lists,
 )
-from arroyo_nb.functions.types import has_floats
 from arroyo_nb.schema import BOOLEAN
 
 _LIST = ParameterKind.LIST
@@ -27,15 +27,6 @@ _COMPARED = (Signature((_TYPED, _TYPED), BOOLEAN),)
 def _where_both_are(call: str) -> str:
     """A call for the rows that have both lists: DataFusion fails on others."""
     return f"(CASE WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL ELSE {call} END)"
-
-
-def _of_floats(template: str) -> DataFusionTemplate:
-    """What is DataFusion's for floats: -0.0 is not 0.0 to it."""
-
-    def datafusion(arguments: Sequence[Argument]) -> str:
-        return template if has_floats(arguments[0].type) else ""
-
-    return datafusion
 
 
 def _of_two(call: str, where_both_are: str) -> DataFusionTemplate:
@@ -100,7 +91,7 @@ FUNCTIONS = (
         "are all elements of the second in the first?",
         aliases=("list_has_all",),
         example="array_has_all(make_array(1, 2, 3), make_array(3, 1)) -> true",
-        datafusion=_of_floats(_where_both_are("array_has_all({0}, {1})")),
+        datafusion=of_float_lists(_where_both_are("array_has_all({0}, {1})")),
     ),
     ScalarFunction(
         "array_has_any",
@@ -109,6 +100,6 @@ FUNCTIONS = (
         "is any element of the second in the first?",
         aliases=("list_has_any", "arrays_overlap"),
         example="array_has_any(make_array(1, 2), make_array(2, 5)) -> true",
-        datafusion=_of_floats(_where_both_are("array_has_any({0}, {1})")),
+        datafusion=of_float_lists(_where_both_are("array_has_any({0}, {1})")),
     ),
 )

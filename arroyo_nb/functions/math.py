@@ -20,6 +20,7 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     Signature,
     Template,
+    same_call,
 )
 from arroyo_nb.schema import BIGINT, BOOLEAN, DOUBLE, FLOAT, Decimal, spark_type
 
@@ -36,18 +37,9 @@ def _logarithm(spark: str) -> str:
     return f"IF({{0}} <= 0, {beyond}, {spark})"
 
 
-def _called(name: str) -> DataFusionTemplate:
-    """What is DataFusion's, whatever its arguments are."""
-
-    def template(arguments: Sequence[Argument]) -> str:
-        return f"{name}({', '.join(f'{{{n}}}' for n in range(len(arguments)))})"
-
-    return template
-
-
 def _of_floats(name: str) -> DataFusionTemplate:
     """What is DataFusion's where the arguments are FLOAT."""
-    call = _called(name)
+    call = same_call(name)
     return lambda arguments: call(arguments) if arguments[0].type == FLOAT else ""
 
 
@@ -120,7 +112,7 @@ def _same(name: str, doc: str, *, example: str) -> ScalarFunction:
 def _in_datafusion(
     name: str, doc: str, *signatures: Signature, example: str
 ) -> ScalarFunction:
-    return _row(name, "", doc, *signatures, example=example, datafusion=_called(name))
+    return _row(name, "", doc, *signatures, example=example, datafusion=same_call(name))
 
 
 _TRUNC = _row(
@@ -268,7 +260,9 @@ FUNCTIONS = (
         Signature((DOUBLE,), DOUBLE),
         *_TWO,
         example="log(10, 100) -> 2.0",
-        datafusion=lambda a: _called("log")(a) if len(a) == 2 else _of_floats("log")(a),
+        datafusion=lambda a: (
+            same_call("log")(a) if len(a) == 2 else _of_floats("log")(a)
+        ),
     ),
     _row(
         "log10",
@@ -376,7 +370,7 @@ FUNCTIONS = (
         differs="trunc(x, n) cuts off; Arroyo's rounds to n decimals",
         arroyos=replace(
             _TRUNC,
-            datafusion=lambda a: _called("trunc")(a) if len(a) == 2 else "",
+            datafusion=lambda a: same_call("trunc")(a) if len(a) == 2 else "",
         ),
     ),
 )

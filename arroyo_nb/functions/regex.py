@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions import patterns
 from arroyo_nb.functions.common_patterns import CommonPattern, common_pattern
 from arroyo_nb.functions.signature import (
@@ -18,6 +18,7 @@ from arroyo_nb.functions.signature import (
     ParameterKind,
     ScalarFunction,
     Signature,
+    same_call,
 )
 from arroyo_nb.schema import BIGINT, BOOLEAN, TEXT, ListOf, quoted_text
 from arroyo_nb.source import Span
@@ -41,14 +42,6 @@ def _common(literal: str | None, *, any_case: bool = False) -> CommonPattern | N
 def in_spark(literal: str | None, *, any_case: bool) -> bool:
     """Whether Spark matches a pattern, by its literal text."""
     return _common(literal, any_case=any_case) is not None
-
-
-def _literal(argument: Argument, what: str) -> str:
-    if argument.literal is None:
-        raise Unsupported(
-            f"{what} must be a literal", span=argument.span, hint="write it as '...'"
-        )
-    return argument.literal
 
 
 def check_pattern(pattern: str, span: Span | None) -> None:
@@ -116,12 +109,7 @@ def _like(arguments: Sequence[Argument]) -> str:
 def _like_elsewhere(arguments: Sequence[Argument]) -> str:
     if _shared(arguments[1], arguments[2:]):
         return ""
-    return _call("regexp_like", arguments)
-
-
-def _call(name: str, arguments: Sequence[Argument]) -> str:
-    places = ", ".join(f"{{{place}}}" for place in range(len(arguments)))
-    return f"{name}({places})"
+    return same_call("regexp_like")(arguments)
 
 
 def _count(arguments: Sequence[Argument]) -> str:
@@ -135,7 +123,7 @@ def _count_elsewhere(arguments: Sequence[Argument]) -> str:
     found = _shared(pattern, more[1:])
     if found is not None and not found.may_be_empty and not more:
         return ""
-    return _call("regexp_count", arguments)
+    return same_call("regexp_count")(arguments)
 
 
 def _match(arguments: Sequence[Argument]) -> str:
@@ -152,7 +140,7 @@ def _match(arguments: Sequence[Argument]) -> str:
 def _match_elsewhere(arguments: Sequence[Argument]) -> str:
     if _shared(arguments[1], arguments[2:]):
         return ""
-    return _call("regexp_match", arguments)
+    return same_call("regexp_match")(arguments)
 
 
 def _group(arguments: Sequence[Argument], place: int) -> str | None:
@@ -196,7 +184,7 @@ def _replace_elsewhere(arguments: Sequence[Argument]) -> str:
         and _ALIKE.fullmatch(by.literal)
         and max(map(int, _GROUPS.findall(by.literal)), default=0) <= found.groups
     )
-    return "" if alike else _call("regexp_replace", arguments)
+    return "" if alike else same_call("regexp_replace")(arguments)
 
 
 _GROUPS = re.compile(r"\$\{?([0-9])")

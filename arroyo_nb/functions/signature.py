@@ -14,7 +14,7 @@ from enum import Enum
 from functools import partial
 from typing import TypeAlias
 
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.datafusion import (
     DataFusionText,
@@ -29,12 +29,15 @@ from arroyo_nb.functions.types import (
     chosen_type,
     common_type,
     compared_type,
+    element_of,
     element_type,
     fits,
+    has_floats,
     is_integer,
     is_number,
 )
 from arroyo_nb.functions.user_defined import UserDefined
+from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -217,7 +220,7 @@ class Signature:
             case Result.LIST_OF_COMMON | Result.LIST_OR_NULL:
                 return ListOf(self._common(types) or NULL)
             case Result.ELEMENT:
-                return _element(types[0])
+                return element_of(types[0])
             case result if callable(result):
                 return result(types, literals)
             case result:
@@ -254,7 +257,7 @@ class Signature:
         wanted = self._parameters(len(types))
         if self.relates:
             return [
-                _element(given) if want in _RELATED_LISTS else given
+                element_of(given) if want in _RELATED_LISTS else given
                 for given, want in zip(types, wanted, strict=True)
                 if want in _RELATED
             ]
@@ -363,10 +366,6 @@ def _own(given: Type, wanted: Parameter) -> Type:
     if wanted is ParameterKind.MOMENT and given in (TEXT, NULL):
         return Timestamp()
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given
-
-
-def _element(type_: Type) -> Type:
-    return type_.element if isinstance(type_, ListOf) else NULL
 
 
 class Nulls(Enum):
@@ -590,6 +589,57 @@ class ScalarFunction:
 def always(template: str) -> DataFusionTemplate:
     """That DataFusion evaluates every call, and how it is written."""
     return lambda _: template
+
+
+def same_call(name: str) -> DataFusionTemplate:
+    """That DataFusion evaluates every call, by a function of that name."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        return f"{name}({', '.join(f'{{{n}}}' for n in range(len(arguments)))})"
+
+    return template
+
+
+def of_float_lists(template: str) -> DataFusionTemplate:
+    """What DataFusion evaluates for lists with floats: -0.0 is not 0.0 to it."""
+    return lambda arguments: template if has_floats(arguments[0].type) else ""
+
+
+def literal_word(
+    argument: Argument,
+    known: Sequence[str],
+    what: str,
+    *,
+    fold: Callable[[str], str] = str.lower,
+    written: Callable[[str], str] = str,
+) -> str:
+    """The word of a text literal, such as a unit; its case does not count.
+
+    Parameters
+    ----------
+    fold
+        Brings it to the case of those that are known.
+    written
+        How a hint writes one.
+
+    Raises
+    ------
+    Unsupported
+        When it is no literal.
+    CatalogProblem
+        When it is not known.
+    """
+    every = "known: " + ", ".join(map(written, known))
+    if argument.literal is None:
+        raise Unsupported(f"{what} must be a literal", span=argument.span, hint=every)
+    word = fold(argument.literal)
+    if word not in known:
+        raise CatalogProblem(
+            f"{what} '{argument.literal}' is not known",
+            span=argument.span,
+            hint=did_you_mean(word, known) or every,
+        )
+    return word
 
 
 def operand(argument: Argument) -> Operand:

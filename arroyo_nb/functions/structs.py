@@ -15,7 +15,7 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     Signature,
 )
-from arroyo_nb.functions.types import fits
+from arroyo_nb.functions.types import element_of, fits
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     NULL,
@@ -94,12 +94,8 @@ def _get_field(arguments: Sequence[Argument]) -> str:
     return f"{struct.sql}.{quoted(name.literal or '')}"
 
 
-def _element(type_: Type) -> Type:
-    return type_.element if isinstance(type_, ListOf) else NULL
-
-
 def _map_type(types: Sequence[Type], _: Literals) -> Type:
-    keys, values = map(_element, types)
+    keys, values = map(element_of, types)
     return ListOf(StructOf((Field("key", keys, False), Field("value", values))))
 
 

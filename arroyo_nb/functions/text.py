@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.functions.let_binding import once
+from arroyo_nb.functions.let_binding import once, repeated
 from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
@@ -16,6 +16,7 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     Signature,
     Template,
+    same_call,
 )
 from arroyo_nb.functions.types import is_unsigned
 from arroyo_nb.schema import (
@@ -57,16 +58,6 @@ def _row(
     )
 
 
-def _call(name: str) -> DataFusionTemplate:
-    """That DataFusion evaluates every call of a function."""
-
-    def datafusion(arguments: Sequence[Argument]) -> str:
-        places = (f"{{{place}}}" for place in range(len(arguments)))
-        return f"{name}({', '.join(places)})"
-
-    return datafusion
-
-
 _LARGEST = 2**31 - 2
 """Of a count in Spark: no text is as long, and its negative has a successor."""
 
@@ -81,7 +72,7 @@ def _count(argument: Argument) -> str:
     if not is_unsigned(argument.type):
         cases += f"WHEN {{0}} < -{_LARGEST} THEN -{_LARGEST} "
     count = f"(CASE {cases}ELSE CAST({{0}} AS INT) END)"
-    return once(lambda texts: count.format(*texts), [argument.sql])
+    return repeated(count, argument.sql)
 
 
 def _trimmed(side: str) -> Template:
@@ -92,21 +83,30 @@ def _trimmed(side: str) -> Template:
     return template
 
 
-def _left(arguments: Sequence[Argument]) -> str:
-    text, count = arguments[0].sql, _count(arguments[1])
-    if (arguments[1].number or -1) >= 0:
-        return f"left({text}, {count})"
-    # Spark's left() of a negative number is empty.
-    cut = "IF({1} < 0, left({0}, char_length({0}) + {1}), left({0}, {1}))"
-    return once(lambda texts: cut.format(*texts), [text, count])
+def _end(function: str, all_but: str) -> Template:
+    """An end of a text, or by a negative number all but the other end: of such Spark's
+    function is empty.
+
+    Parameters
+    ----------
+    function
+        Spark's.
+    all_but
+        The SQL text for a negative number.
+    """
+
+    def template(arguments: Sequence[Argument]) -> str:
+        text, count = arguments[0].sql, _count(arguments[1])
+        if (arguments[1].number or -1) >= 0:
+            return f"{function}({text}, {count})"
+        cut = f"IF({{1}} < 0, {all_but}, {function}({{0}}, {{1}}))"
+        return repeated(cut, text, count)
+
+    return template
 
 
-def _right(arguments: Sequence[Argument]) -> str:
-    text, count = arguments[0].sql, _count(arguments[1])
-    if (arguments[1].number or -1) >= 0:
-        return f"right({text}, {count})"
-    cut = "IF({1} < 0, substr({0}, 1 - {1}), right({0}, {1}))"
-    return once(lambda texts: cut.format(*texts), [text, count])
+_left = _end("left", "left({0}, char_length({0}) + {1})")
+_right = _end("right", "substr({0}, 1 - {1})")
 
 
 def _substring_type(types: Sequence[Type], _: Literals) -> Type:
@@ -318,7 +318,7 @@ FUNCTIONS = (
         "filled up on the left to n characters, as they are seen",
         optional=1,
         example="lpad('7', 3, '0') -> '007'",
-        datafusion=_call("lpad"),
+        datafusion=same_call("lpad"),
     ),
     _row(
         "ltrim",
@@ -386,7 +386,7 @@ FUNCTIONS = (
         "filled up on the right to n characters, as they are seen",
         optional=1,
         example="rpad('a', 3, '.') -> 'a..'",
-        datafusion=_call("rpad"),
+        datafusion=same_call("rpad"),
     ),
     _row(
         "rtrim",

@@ -15,6 +15,7 @@ from arroyo_nb.functions.signature import (
     Signature,
     SignatureProblem,
     Template,
+    same_call,
 )
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.schema import (
@@ -44,8 +45,7 @@ def by_patterns(name: str) -> DataFusionTemplate:
                 except ArroyoError as problem:
                     problem.span = pattern.span
                     raise
-        places = ", ".join(f"{{{place}}}" for place in range(len(arguments)))
-        return f"{name}({places})" if patterns else ""
+        return same_call(name)(arguments) if patterns else ""
 
     return template
 

@@ -60,6 +60,16 @@ def is_number(type_: Type) -> bool:
     return is_integer(type_) or type_ in (FLOAT, DOUBLE) or isinstance(type_, Decimal)
 
 
+def element_of(type_: Type) -> Type:
+    """The type of a list's elements; NULL where it is no list."""
+    return type_.element if isinstance(type_, ListOf) else NULL
+
+
+def depth_of(type_: Type) -> int:
+    """How many lists lie in each other; 0 where it is no list."""
+    return 1 + depth_of(type_.element) if isinstance(type_, ListOf) else 0
+
+
 def has_floats(type_: Type) -> bool:
     """Is there a FLOAT or DOUBLE in its values?"""
     match type_:

@@ -30,7 +30,7 @@ from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast, decimal_constant
 from arroyo_nb.functions.datafusion import datafusion_call
 from arroyo_nb.functions.date_parts import interval_micros
-from arroyo_nb.functions.let_binding import once
+from arroyo_nb.functions.let_binding import repeated
 from arroyo_nb.functions.signature import ScalarFunction, operand
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
@@ -229,7 +229,7 @@ def _div(node: exp.Div, write: Write) -> str:
         # div gives a BIGINT, and / rounds: only a quotient without a rest is exact. Of
         # the widest dividend it has digits enough before the point.
         whole = "CAST({0} - {0} % {1} AS decimal(38,0))"
-        exact = _repeated(f"({whole} / {{1}})", left, right)
+        exact = repeated(f"({whole} / {{1}})", left, right)
         return f"CAST({exact} AS {spark_type(type_)})"
     # Integers truncate toward zero; div gives a BIGINT whatever its operands are.
     quotient = f"({left} div {right})"
@@ -248,7 +248,7 @@ def decimal_quotient(dividend: str, divisor: str, type_: Decimal) -> str:
         f"CASE WHEN abs({{0}}) - abs({rounded} * {{1}}) >= 0 THEN {rounded} "
         f"WHEN {rounded} > 0 THEN {rounded} - {last} ELSE {rounded} + {last} END"
     )
-    return f"CAST({_repeated(cut, dividend, divisor)} AS {spark_type(type_)})"
+    return f"CAST({repeated(cut, dividend, divisor)} AS {spark_type(type_)})"
 
 
 def _mod(node: exp.Mod, write: Write) -> str:
@@ -256,17 +256,12 @@ def _mod(node: exp.Mod, write: Write) -> str:
     if type_ not in _FLOATING or is_nonzero_literal(node.right):
         return _narrowed(f"({left} % {right})", type_)
     remainder = "(CASE WHEN {1} = 0 THEN double('NaN') ELSE ({0} % {1}) END)"
-    return _repeated(remainder, left, right)
+    return repeated(remainder, left, right)
 
 
 def _single(quotient: str, type_: Type) -> str:
     """Spark divides two FLOAT as DOUBLE."""
     return f"CAST({quotient} AS float)" if type_ == FLOAT else quotient
-
-
-def _repeated(template: str, left: str, right: str) -> str:
-    """A text in which operands stand more than once."""
-    return once(lambda texts: template.format(*texts), [left, right])
 
 
 def _literal(node: exp.Literal, _write: Write) -> str:

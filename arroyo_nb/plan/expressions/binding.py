@@ -22,7 +22,7 @@ from arroyo_nb.functions import SignatureProblem, aggregates, json
 from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.functions.structs import is_map
-from arroyo_nb.functions.types import is_integer
+from arroyo_nb.functions.types import depth_of, is_integer
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.access_hints import access_hint, membership_hint
 from arroyo_nb.plan.expressions.frames import frame_of
@@ -68,7 +68,6 @@ from arroyo_nb.schema import (
     ListOf,
     StructOf,
     Timestamp,
-    Type,
 )
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.sql.syntax_tree import parts_of
@@ -195,15 +194,11 @@ def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
 
 def _joined_lists(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """``||`` of two lists, or of a list and an element, which may be a list as well."""
-    one, other = _depth(type_of(left)), _depth(type_of(right))
+    one, other = depth_of(type_of(left)), depth_of(type_of(right))
     if one == other:
         return function_call("array_concat", [left, right])
     name = "array_append" if one > other else "array_prepend"
     return function_call(name, [left, right])
-
-
-def _depth(type_: Type) -> int:
-    return 1 + _depth(type_.element) if isinstance(type_, ListOf) else 0
 
 
 def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:

@@ -7,7 +7,7 @@ from math import isnan
 
 from sqlglot import exp
 
-from arroyo_nb.functions.casts import as_decimal
+from arroyo_nb.functions.casts import rounded_decimal
 from arroyo_nb.functions.literals import read_decimal
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.typing import interval_literal, type_of, typed
@@ -71,7 +71,7 @@ def time_units(value: exp.Expr, digits: int) -> int | None:
     if not isinstance(type_, Decimal):
         return None
     if type_of(inner) == DOUBLE:
-        seconds = as_decimal(float(inner.name), type_)
+        seconds = rounded_decimal(float(inner.name), type_)
     else:
         seconds = read_decimal(inner.name, type_)
     if seconds is None:

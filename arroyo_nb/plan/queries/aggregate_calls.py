@@ -30,6 +30,8 @@ from arroyo_nb.plan.nodes import Measure, Ordering
 from arroyo_nb.schema import BIGINT, DOUBLE, JSON, NULL, Type
 from arroyo_nb.sql.syntax_tree import parts_of
 
+NO_ORDER = "Aggregate ORDER BY is not implemented for window functions"
+
 _COUNTS = ("no argument", "one argument", "two arguments", "three arguments")
 
 
@@ -81,7 +83,7 @@ def aggregate_call(
     if distinct:
         wrapped = [exp.Distinct(expressions=values), *constant]
     if order and over and not function.ordered:
-        raise Unsupported("Aggregate ORDER BY is not implemented for window functions")
+        raise Unsupported(NO_ORDER)
     # Where the result does not depend on it, an order is nothing to keep.
     if order and function.ordered:
         wrapped[-1] = exp.Order(this=wrapped[-1], expressions=list(order))

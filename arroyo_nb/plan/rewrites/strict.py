@@ -26,6 +26,7 @@ from arroyo_nb.plan.nodes import (
     WindowOver,
     is_updating,
 )
+from arroyo_nb.plan.queries.aggregate_calls import NO_ORDER
 from arroyo_nb.plan.rewrites.joins import NOT_INNER, UPDATING_SIDE
 from arroyo_nb.plan.rewrites.lookups import NOT_ASKED
 from arroyo_nb.plan.rewrites.over import NO_EXCLUDE, ONE_FUNCTION, SESSIONS
@@ -37,7 +38,6 @@ from arroyo_nb.plan.user_functions import functions_of, measures_of
 
 NO_DISTINCT = "{name}(DISTINCT) aggregations are not available"
 NO_DEFAULT = "There is only support for literals as the default of {name}()"
-NO_ORDER = "Aggregate ORDER BY is not implemented for window functions"
 NO_WITHIN_GROUP = "OVER and WITHIN GROUP clause can not be used together"
 NOT_SLIDING = (
     "Aggregate can not be used as a sliding accumulator because `retract_batch` is not "
