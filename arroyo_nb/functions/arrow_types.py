@@ -146,14 +146,14 @@ def _cast_type(types: Sequence[Type], literals: Literals) -> Type:
 def _arrow_cast(arguments: Sequence[Argument]) -> str:
     value, name = arguments
     target = type_of_name(name.literal or "")
-    if value.literal is not None:
-        check_text(value.literal, target, value.span)
     return cast(value.sql, value.type, target, literal=value.literal)
 
 
 def _arrow_cast_elsewhere(arguments: Sequence[Argument]) -> str:
     value, name = arguments
     target = type_of_name(name.literal or "")
+    if value.literal is not None:
+        check_text(value.literal, target, value.span)
     return datafusion_cast(value.type, target, literal=value.literal)
 
 

@@ -169,8 +169,6 @@ def _date_of_days(types: Sequence[Type], _literals: Literals) -> Type:
 def _to_date(arguments: Sequence[Argument]) -> str:
     value, *patterns = arguments
     assert not patterns, "DataFusion reads by patterns"
-    if value.literal is not None:
-        check_text(value.literal, DATE, value.span)
     return cast(value.sql, value.type, DATE, literal=value.literal)
 
 
@@ -181,6 +179,8 @@ def _to_date_elsewhere(arguments: Sequence[Argument]) -> str:
     value, *patterns = arguments
     if patterns:
         return _by_patterns(arguments)
+    if value.literal is not None:
+        check_text(value.literal, DATE, value.span)
     return datafusion_cast(value.type, DATE, literal=value.literal)
 
 

@@ -247,7 +247,9 @@ _UNREADABLE = re.compile(
     r"Invalid input syntax for type interval:) (?P<value>'.*?'|\".*?\")",
     re.DOTALL,
 )
-_IS_CAST = re.compile(r'\(*(?:TRY_)?CAST\("a0" AS [^()]+(?:\([\d, ]+\))?\)+').fullmatch
+_IS_CAST = re.compile(
+    r"\(*(?:TRY_)?CAST\((?:\"a0\"|'(?:[^']|'')*') AS [^()]+(?:\([\d, ]+\))?\)+"
+).fullmatch
 _CAUSES = re.compile(
     r"^DataFusion error: (?:\w+\()*\"?(?P<said>.*?)\"?\)?(?:, None)?\)*$"
 )

@@ -23,6 +23,7 @@ from arroyo_nb.file_errors import RAISE
 from arroyo_nb.functions.text_casts import UNREAD_MARK
 from arroyo_nb.kafka.errors import ErrorSubject, named_problem
 from arroyo_nb.python_worker_errors import raised_by_worker
+from arroyo_nb.schema import BIGINT_UNSIGNED
 
 if TYPE_CHECKING:
     from pyspark.errors.exceptions.captured import CapturedException
@@ -408,8 +409,7 @@ def _text(error: BaseException) -> str:
 
 def _said(error: BaseException) -> str:
     try:
-        # The mark of a text that is no number for Arrow (functions.text_casts).
-        return str(error).replace(UNREAD_MARK, "")
+        return str(error)
     except Exception:  # PySpark asks the JVM, which may be gone
         return str(getattr(error, "_desc", ""))
 
@@ -484,11 +484,17 @@ def _of_system(said: str, whole: str) -> SparkProblem:
     return SparkProblem(said, hint=RAISE, error_class=None, detail=whole)
 
 
+_HELD_AS = {"DECIMAL(20,0)": str(BIGINT_UNSIGNED)}
+"""Types of Spark that are nearly always another one of ours."""
+
+
 def _problem_of_rule(
     rule: _FailureRule, found: re.Match[str], text: str, whole: str
 ) -> SparkProblem:
     words = re.compile(rule.pattern).search(text, found.end()) if rule.pattern else None
     values = words.groupdict() if words else {}
+    if (target := values.get("target")) is not None:
+        values["target"] = _HELD_AS.get(target, target)
     try:
         sentence = rule.sentence.format(**values)
     except KeyError:
@@ -503,7 +509,8 @@ def _problem(
     rule: _FailureRule, sentence: str, error_class: str | None, whole: str
 ) -> SparkProblem:
     return (SparkDataProblem if rule.of_data else SparkProblem)(
-        sentence,
+        # A text that is no number for Arrow was marked (functions.text_casts).
+        sentence.replace(UNREAD_MARK, ""),
         hint=rule.hint,
         error_class=error_class,
         detail=whole,

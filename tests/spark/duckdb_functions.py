@@ -268,15 +268,12 @@ def _of_times() -> Iterator[Pair]:
         *("day", "week", "month", "quarter", "year"),
     ):
         call = f"date_trunc('{unit}', a)"
-        yield Pair(
-            "date_trunc",
-            call,
-            f"{call}::TIMESTAMP",
-            where=f"a >= TIMESTAMP '1970-01-01' OR a = {call}"
-            if unit == "millisecond"
-            else "TRUE",
-            why=_BEFORE_1970,
-        )
+        there = f"{call}::TIMESTAMP"
+        if unit == "millisecond":
+            where = f"a >= TIMESTAMP '1970-01-01' OR a = {call}"
+            yield Pair("date_trunc", call, there, where, _BEFORE_1970)
+        else:
+            yield Pair("date_trunc", call, there)
     for part in (
         *("year", "quarter", "month", "week", "day", "dow", "doy"),
         *("hour", "minute", "second", "millisecond", "microsecond", "epoch"),

@@ -303,7 +303,7 @@ def test_a_literal_is_itself(engine, values):
             cast(lit(-1), INT_UNSIGNED),
             "the value -1 is out of the range of INT UNSIGNED",
         ),
-        (cast(lit("1.9"), BIGINT_UNSIGNED), "the value '1.9' is not a valid"),
+        (cast(lit("1.9"), BIGINT_UNSIGNED), "the value '1.9' is not a valid BIGINT"),
         (
             cast(lit(2.0**64), BIGINT_UNSIGNED),
             "the value 1.8446744073709552E19 is out of the range of BIGINT",
