@@ -10,12 +10,12 @@ from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.functions import scalar
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.expressions.typing import type_of, typed
+from arroyo_nb.plan.expressions.intervals import Interval
+from arroyo_nb.plan.expressions.typing import interval_literal, type_of, typed
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
-    INTERVAL,
     NULL,
     TEXT,
     Field,
@@ -46,9 +46,7 @@ def lit(value: object) -> exp.Expr:
                 return size
             return typed(exp.Neg(this=size), type_, nullable=False)
         case timedelta():
-            made = typed(exp.Interval(), INTERVAL, nullable=False)
-            made.meta["interval"] = value
-            return made
+            return interval_literal(Interval(0, value, value.days))
         case _:
             return typed(exp.Literal.string(value), TEXT, nullable=False)
 

@@ -188,7 +188,11 @@ CASES = [
     ("decode", ["YQ", "base64"], b"a"),
     # dates and times
     ("date_bin", [timedelta(minutes=15), SUNDAY], at("2023-05-07T13:00")),
-    ("date_bin", [timedelta(hours=1), ts("1969-12-31T23:59")], at("1969-12-31T23:00")),
+    (
+        "date_bin",
+        [timedelta(hours=1), ts("1969-12-31T23:59:00")],
+        at("1969-12-31T23:00"),
+    ),
     (
         "date_bin",
         [timedelta(hours=1), SUNDAY, ts("2020-01-01T00:30:00")],
