@@ -157,12 +157,10 @@ FUNCTIONS = (
         "the second where the first is NULL",
         Nulls.ALL,
         aliases=("ifnull",),
-        differs="it keeps the type as coalesce does; Arroyo's makes TEXT of times and "
-        "lists, and DOUBLE of DECIMAL",
         arroyos=_ARROYOS_NVL,
         example="nvl(NULL, 'none') -> 'none'",
         only_where=_while_null,
-        datafusion=_of_months("coalesce"),
+        datafusion=_of_months("nvl"),
     ),
     ScalarFunction(
         "nvl2",

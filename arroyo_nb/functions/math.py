@@ -367,7 +367,6 @@ FUNCTIONS = (
     ),
     replace(
         _TRUNC,
-        differs="trunc(x, n) cuts off; Arroyo's rounds to n decimals",
         arroyos=replace(
             _TRUNC,
             datafusion=lambda a: same_call("trunc")(a) if len(a) == 2 else "",

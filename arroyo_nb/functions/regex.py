@@ -68,6 +68,12 @@ def _letters(flags: Sequence[Argument], also: str = "") -> str:
     letters = flags[0].literal
     if letters is None:
         return _UNKNOWN
+    if not letters:
+        raise CatalogProblem(
+            "the flags of a regular expression must not be empty",
+            span=flags[0].span,
+            hint="leave them out",
+        )
     unknown = set(letters) - {*_FLAGS, *also}
     if unknown:
         raise CatalogProblem(
@@ -120,7 +126,8 @@ def _count(arguments: Sequence[Argument]) -> str:
 
 def _count_elsewhere(arguments: Sequence[Argument]) -> str:
     _, pattern, *more = arguments
-    found = _shared(pattern, more[1:])
+    # It alone takes flags that are empty.
+    found = _shared(pattern, [flags for flags in more[1:] if flags.literal != ""])
     if found is not None and not found.may_be_empty and not more:
         return ""
     return same_call("regexp_count")(arguments)

@@ -29,7 +29,6 @@ import pyarrow.compute as pc
 from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.connectors import CONNECTORS, LookupClient
 from arroyo_nb.formats import FORMATS, payload_format
-from arroyo_nb.formats.json.foreign_files import conversion_hint
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.typing import type_of
@@ -261,7 +260,7 @@ class BatchLookup:
             # Told by its key: who reads the error looks for it in the store.
             row = BadRow.in_file(f"{self.table}['{key}']", 1, text, reason)
             if self.options.get("bad_data") != "drop":
-                raise refusal(row, conversion_hint(row))
+                raise refusal(row)
             bad[there[number]] = row.to_json()
         return decoded.rows, places, bad
 

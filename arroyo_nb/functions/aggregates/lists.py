@@ -80,6 +80,11 @@ def _string_agg(bags: Bags, call: AggregateCall) -> pa.Array:
     return pc.binary_join(_array_agg(bags, call), str(call.parameter or ""))
 
 
+_ASCENDING = (
+    "without ORDER BY the values are in ascending order; in Arroyo they are as they "
+    "came"
+)
+
 AGGREGATES = (
     AggregateFunction(
         name="array_agg",
@@ -88,6 +93,7 @@ AGGREGATES = (
         result=_listed,
         wants="a value",
         ordered=True,
+        differs=_ASCENDING,
         kernel=Kernel(multiset=_array_agg, keeps_nulls=True),
     ),
     AggregateFunction(
@@ -129,6 +135,7 @@ AGGREGATES = (
         constant_words="a text in quotes",
         ordered=True,
         reads=always(TEXT),
+        differs=_ASCENDING,
         kernel=Kernel(multiset=_string_agg),
     ),
 )

@@ -127,6 +127,8 @@ def _decimal(low: Exact, high: Exact, share: float, scale: int) -> Exact:
 _WIDE = Context(prec=60)
 
 
+_EXACT = "it is exact; Arroyo's gives a value between, and of no rows 0 or NaN"
+
 AGGREGATES = (
     AggregateFunction(
         name="approx_distinct",
@@ -134,6 +136,7 @@ AGGREGATES = (
         example="approx_distinct(name) -> 3",
         result=_counted,
         wants="a whole number or TEXT",
+        differs=_EXACT,
         kernel=Kernel(multiset=count_values),
     ),
     AggregateFunction(
@@ -143,6 +146,7 @@ AGGREGATES = (
         result=_interpolated,
         reads=_read,
         never_distinct="APPROX_MEDIAN",
+        differs=_EXACT,
         kernel=Kernel(multiset=_percentile),
     ),
     AggregateFunction(
@@ -154,6 +158,7 @@ AGGREGATES = (
         constant=_fraction,
         constant_words="a number from 0 to 1",
         within=True,
+        differs=_EXACT,
         kernel=Kernel(multiset=_percentile),
     ),
     AggregateFunction(
@@ -168,6 +173,7 @@ AGGREGATES = (
         constant=_fraction,
         constant_words="a number from 0 to 1",
         within=True,
+        differs=_EXACT,
         kernel=Kernel(multiset=_weighted_percentile),
     ),
     AggregateFunction(

@@ -101,6 +101,8 @@ class AggregateFunction:
         What Arroyo calls it where it refuses DISTINCT; empty: it takes it.
     signature
         What it takes, where each argument is of a type of its own.
+    differs
+        How its result differs from Arroyo's deliberately, in words; empty: it does not.
     udf
         The UDF; None: it is one of the dialect's.
     """
@@ -129,6 +131,7 @@ class AggregateFunction:
     slides: bool = False
     never_distinct: str = ""
     signature: Signature | None = None
+    differs: str = ""
     udf: UserDefined | None = None
 
     def __deepcopy__(self, _: object) -> AggregateFunction:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from arroyo_nb.functions import scalar
+from arroyo_nb.functions import aggregates, scalar
 from arroyo_nb.functions.types import is_unsigned
 from arroyo_nb.plan.expressions.functions import called
 from arroyo_nb.plan.expressions.operators import ARITHMETIC
@@ -76,7 +76,7 @@ def _counts_seconds(part: exp.Expr) -> bool:
     )
 
 
-VALUE_DIFFERENCES = (
+_OF_EXPRESSIONS = (
     ValueDifference(
         "nanoseconds",
         "a TIMESTAMP and a TIME keep microseconds; in Arroyo they keep nanoseconds",
@@ -146,8 +146,9 @@ VALUE_DIFFERENCES = (
     ),
     ValueDifference(
         "internal failures",
-        "the natural value is given, often NULL, where Arroyo panics or fails on a "
-        "value that its function does not expect, such as a list that is NULL",
+        "the natural value is given, often NULL, where Arroyo panics, fails or wraps "
+        "around on a value that its function does not expect, such as a list that is "
+        "NULL, or the least whole number as a length",
     ),
     ValueDifference(
         "rows of a batch",
@@ -163,8 +164,9 @@ VALUE_DIFFERENCES = (
     ),
     ValueDifference(
         "checked literals",
-        "a literal pattern, flag or length that no text can have is refused; Arroyo "
-        "looks at it where a text is not NULL",
+        "a literal pattern, flag or length that no text can have is refused, and "
+        "nullif() of lists or structs; Arroyo looks at the first where a text is not "
+        "NULL, and compares the others where all are literals",
     ),
     ValueDifference(
         "texts and numbers",
@@ -181,22 +183,6 @@ VALUE_DIFFERENCES = (
         "lost clauses",
         "DISTINCT and FILTER hold in every aggregate; Arroyo forgets DISTINCT in some, "
         "and DISTINCT and FILTER before OVER",
-    ),
-    ValueDifference(
-        "order of lists",
-        "array_agg() and string_agg() without ORDER BY give their values in ascending "
-        "order; Arroyo gives them as they came",
-        ("array_agg", "string_agg"),
-    ),
-    ValueDifference(
-        "approximate aggregates",
-        "they are exact; Arroyo's give values between, and of no rows 0 or NaN",
-        (
-            "approx_distinct",
-            "approx_median",
-            "approx_percentile_cont",
-            "approx_percentile_cont_with_weight",
-        ),
     ),
     ValueDifference(
         "exact sums",
@@ -219,6 +205,19 @@ VALUE_DIFFERENCES = (
         "digits ends the run; in Arroyo both give another number",
     ),
 )
+
+
+def _of_aggregates() -> Iterator[ValueDifference]:
+    """What the aggregates tell of themselves; those that tell the same are one."""
+    names: dict[str, list[str]] = {}
+    for row in map(aggregates.aggregate, aggregates.names()):
+        if row.differs and row.name not in names.setdefault(row.differs, []):
+            names[row.differs].append(row.name)
+    for text, alike in names.items():
+        yield ValueDifference(", ".join(alike), text, tuple(alike))
+
+
+VALUE_DIFFERENCES = (*_OF_EXPRESSIONS, *_of_aggregates())
 """All of them."""
 
 

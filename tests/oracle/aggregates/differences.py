@@ -98,8 +98,16 @@ def _is_order_of_rows(pair: Pair) -> bool:
     return all(parts(one) == parts(other) for one, other in pair.values())
 
 
+_APPROXIMATE = (
+    "approx_distinct",
+    "approx_median",
+    "approx_percentile_cont",
+    "approx_percentile_cont_with_weight",
+)
+
+
 def _is_approximate(pair: Pair) -> bool:
-    return pair.name.startswith("approx_") and pair.ours.type == pair.theirs.type
+    return pair.name in _APPROXIMATE and pair.ours.type == pair.theirs.type
 
 
 _EXACT = ("sum", "avg", "var", "stddev", "covar", "corr", "regr")
@@ -166,8 +174,8 @@ def _is_overflow(pair: Pair) -> bool:
 
 DIFFERENCES = (
     AggregateDifference("lost clauses", _clause_is_lost),
-    AggregateDifference("order of lists", _is_order_of_rows),
-    AggregateDifference("approximate aggregates", _is_approximate),
+    AggregateDifference("array_agg, string_agg", _is_order_of_rows),
+    AggregateDifference(", ".join(_APPROXIMATE), _is_approximate),
     AggregateDifference("exact sums", _is_exact),
     AggregateDifference("negative zero", _is_zero),
     AggregateDifference("extremes", _is_extreme),

@@ -95,7 +95,7 @@ def test_a_bad_record_is_told_with_its_place(tape):
 
 
 def test_bad_records_are_left_out_and_counted(tape):
-    (chunk,) = tape([b"{no", b"", b'{"id": 1}'], bad_data="drop").chunks(None)
+    (chunk,) = tape([b"{no", b"[]", b'{"id": 1}'], bad_data="drop").chunks(None)
     assert chunk.rows["id"].to_pylist() == [1]
     assert chunk.dropped_rows == 2
     assert str(chunk.bad[0]).startswith("orders[0] offset 0: invalid JSON: ")

@@ -40,7 +40,7 @@ def expression_of(type_, expression):
         ("BIGINT", "to_timestamp_nanos(ts)", SECONDS * 10**9, {}),
         ("INT", "to_timestamp(ts)", SECONDS, {}),
         ("BIGINT", "from_unixtime(ts)", SECONDS, {}),
-        ("BIGINT UNSIGNED", "to_timestamp_seconds(ts)", SECONDS, {}),
+        ("INT UNSIGNED", "to_timestamp_seconds(CAST(ts AS BIGINT))", SECONDS, {}),
         ("DOUBLE", "to_timestamp(ts)", SECONDS + 0.5, {"milliseconds": 500}),
         ("BIGINT", "to_timestamp(ts / 1000)", SECONDS * 1000 + 7, {}),
         ("BIGINT", "to_timestamp_millis(ts * 1000)", SECONDS, {}),
