@@ -19,8 +19,6 @@ from arroyo_nb.engine.config import static_settings
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import Java, find_java
 
-_UP_S = 180
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the archive if it is missing; the exit status is 0 if it is there now."""
@@ -48,7 +46,7 @@ class _ArchivedStream:
         def run() -> None:
             try:
                 gateway.import_pyspark()
-                self._jvm.wait_until_up(_UP_S)
+                self._jvm.wait_until_up()
                 say("starting Spark")
                 session = gateway.connect(self._jvm)
                 say("running a small stream")

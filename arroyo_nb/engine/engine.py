@@ -33,9 +33,10 @@ from arroyo_nb.engine import (
 )
 from arroyo_nb.engine.config import static_settings
 from arroyo_nb.engine.errors import EngineProblem
-from arroyo_nb.engine.jars import Check, JarSet, Tell, go_on, resolve, say_nothing
+from arroyo_nb.engine.jars import Check, JarSet, Tell, resolve, say_nothing
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.launch import Jvm
+from arroyo_nb.engine.program import go_on
 from arroyo_nb.engine.worker_thread import Worker
 
 if TYPE_CHECKING:

@@ -7,3 +7,7 @@ from arroyo_nb.errors import RunProblem
 
 class EngineProblem(RunProblem):
     """The engine cannot start, or has ended; the kernel itself is unharmed."""
+
+
+class SlowStart(EngineProblem):
+    """A process that has stopped working, or takes too long, before it is up."""

@@ -27,6 +27,7 @@ from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.jar_coordinates import Coordinates, parse_coordinates, pinned
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.paths import user_path
+from arroyo_nb.engine.program import go_on
 
 FOLDER = "ARROYO_NB_JARS"
 """Environment variable: a folder that has the jars, where there is no repository."""
@@ -109,10 +110,6 @@ class _Choice(NamedTuple):
 
 def say_nothing(_: str) -> None:
     """Drop a line of progress: the default where no caller shows it."""
-
-
-def go_on() -> None:
-    """Nobody gives up."""
 
 
 def resolve(

@@ -134,7 +134,7 @@ def _ask(java: Path) -> Path | None:
     command = [str(java), "-XshowSettings:properties", "-version"]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=20, check=False
+            command, capture_output=True, text=True, timeout=120, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return None

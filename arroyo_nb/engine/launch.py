@@ -16,10 +16,10 @@ from pathlib import Path
 
 from arroyo_nb.engine import command
 from arroyo_nb.engine.config import LOOPBACK
-from arroyo_nb.engine.errors import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem, SlowStart
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.paths import Links
-from arroyo_nb.engine.program import Child, tail
+from arroyo_nb.engine.program import Child, machine, tail
 
 # Spark and PySpark read these; one left over from the user's shell changes the mode.
 _FOREIGN = (
@@ -51,22 +51,22 @@ class Jvm(Child):
         environment = _environment(os.environ, self._answer, java, Links(work))
         super().__init__(arguments, work / "jvm.log", environment)
 
-    def wait_until_up(self, timeout_s: float = 60) -> None:
-        """Wait for the gateway's port and secret.
+    def wait_until_up(self) -> None:
+        """Wait for the gateway's port and secret, while the process works.
 
         Raises
         ------
+        SlowStart
+            When it does not work, or not come up; it is then killed.
         EngineProblem
-            When the process ends, or is not up in time; it is then killed.
+            When it ends.
         """
-        deadline = time.monotonic() + timeout_s
-        while not self._read_answer():
-            if not self.alive:
-                raise self.problem("java ended before Spark was up")
-            if time.monotonic() > deadline:
-                self.kill()
-                raise self.problem(f"java was not up after {timeout_s:.0f} s")
-            time.sleep(0.005)
+        why = self.works_until(self._read_answer)
+        if why:
+            self.kill()
+            raise SlowStart(f"java is not up: {why}", hint=self._hint(machine()))
+        if not self.port:
+            raise self.problem("java ended before Spark was up")
 
     def _read_answer(self) -> bool:
         # Spark writes another file and renames it, so what is here is complete.
@@ -83,18 +83,22 @@ class Jvm(Child):
         """An error that carries the end of the log."""
         status = self.status
         ended = "" if status is None else f" ({_how_it_ended(status)})"
+        return EngineProblem(message + ended, hint=self._hint())
+
+    def _hint(self, *said: str) -> str | None:
         tail = self.tail()
-        hint = f"the end of its log, {self.log}:\n{tail}" if tail else None
-        return EngineProblem(message + ended, hint=hint)
+        log = (f"the end of its log, {self.log}:\n{tail}",) if tail else ()
+        return "\n".join((*said, *log)) or None
 
     def tail(self) -> str:
         """The last lines of what the JVM and Spark have logged."""
         return tail(self._spark_log, self.log)
 
-    def close(self, timeout_s: float) -> None:
-        """End it in good order by closing its stdin, then by force."""
+    def close(self) -> None:
+        """End it by closing its stdin, and let it write what it has to, however long it
+        works."""
         self.close_stdin()
-        self.wait(timeout_s)
+        self.works_until(lambda: not self.alive)
         self.kill()
 
 

@@ -21,10 +21,7 @@ from typing import Protocol, TypeAlias
 from arroyo_nb.engine import folders
 from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.class_data import Archive, remove_unused
-from arroyo_nb.engine.errors import EngineProblem
-
-WRITING_S = 180
-"""How long a JVM may take to end: it writes the archive then."""
+from arroyo_nb.engine.errors import EngineProblem, SlowStart
 
 _kernel_is_gone = threading.Event()
 
@@ -39,8 +36,8 @@ class Rehearsal(Protocol):
     def perform(self, say: Callable[[str], None]) -> None:
         """Work a little; says how far it is."""
 
-    def close(self, timeout_s: float) -> None:
-        """End it in good order."""
+    def close(self) -> None:
+        """End it in good order: it writes the archive then."""
 
     def kill(self) -> None:
         """End it now; may be called again."""
@@ -94,8 +91,11 @@ def _make(archive: Archive, start: Start, background: bool) -> bool:
     """Make it; whether that went well."""
     try:
         _build(archive, start, background)
+    except SlowStart as slow:  # no failure: the next kernel tries again
+        say(f"no archive: {slow}")
+        return False
     except Exception as error:
-        if not _kernel_is_gone.is_set():  # else no failure: the next kernel tries again
+        if not _kernel_is_gone.is_set():  # else it is none either
             archive.failed.write_text(str(error), encoding="utf-8")
             say(f"no archive: {error}")
         return False
@@ -114,7 +114,7 @@ def _build(archive: Archive, start: Start, background: bool) -> None:
     try:
         jvm.perform(say)
         say("writing the archive")
-        jvm.close(WRITING_S)
+        jvm.close()
         if not part.exists():
             raise jvm.problem("java has written no archive")
         part.chmod(0o600)

@@ -11,14 +11,91 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.paths import Links
 
 LEASH = Path(__file__).with_name("leash.jar")
+
+IDLE_S = 60.0
+"""How long a process that is waited for may hardly work."""
+
+MOST_S = 600.0
+"""How long it may take, however busy the machine is."""
+
+WORK_S = 0.3
+"""Processor time that is work: a Java that does nothing takes less in ``IDLE_S``."""
+
+LOOK_S = 0.005
+"""How often who waits looks."""
+
+MEASURE_S = 1.0
+"""How often it is asked how much a process has worked."""
+
+
+def go_on() -> None:
+    """Nobody gives up."""
+
+
+class Effort:
+    """How much a process works while it is waited for.
+
+    Attributes
+    ----------
+    gave_up
+        Why nobody should wait any longer, in words; empty: it works.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.gave_up = ""
+        self._pid = pid
+        self._begun_s = self._measured_s = self._worked_s = time.monotonic()
+        self._cpu_s = 0.0
+
+    def look(self) -> None:
+        """Find out whether it still works; cheap, so it may be asked often."""
+        now_s = time.monotonic()
+        if now_s - self._measured_s < MEASURE_S:
+            return
+        self._measured_s = now_s
+        with suppress(psutil.Error):  # it has ended, which who waits sees
+            cpu_s = _processor_s(psutil.Process(self._pid))
+            if cpu_s - self._cpu_s >= WORK_S:
+                self._cpu_s, self._worked_s = cpu_s, now_s
+        if now_s - self._worked_s > IDLE_S:
+            self.gave_up = f"it has done nothing for {IDLE_S:g} s"
+        elif now_s - self._begun_s > MOST_S:
+            self.gave_up = f"it was not done after {MOST_S / 60:g} minutes"
+
+
+def _processor_s(process: psutil.Process) -> float:
+    """What a process and those that it started have taken, in seconds."""
+    own = sum(process.cpu_times()[:4])  # with children that have ended
+    children_s = 0.0
+    for child in process.children(recursive=True):
+        with suppress(psutil.Error):
+            children_s += sum(child.cpu_times()[:2])
+    return own + children_s
+
+
+def machine() -> str:
+    """How busy this machine is, in words: what makes a start slow.
+
+    >>> machine()  # doctest: +ELLIPSIS
+    'this machine: load ... on ... processors, ... GB of memory free'
+    """
+    free_gb = psutil.virtual_memory().available / 1e9
+    load = psutil.getloadavg()[0]
+    return (
+        f"this machine: load {load:.1f} on {os.cpu_count()} processors, "
+        f"{free_gb:.1f} GB of memory free"
+    )
 
 
 class Child:
@@ -77,6 +154,32 @@ class Child:
             self._process.wait(timeout_s)
         return not self.alive
 
+    def works_until(
+        self, is_done: Callable[[], bool], check: Callable[[], None] = go_on
+    ) -> str:
+        """Wait while it works on something, for as long as a busy machine needs.
+
+        Parameters
+        ----------
+        is_done
+            Whether it is done.
+        check
+            Is called again and again; what it raises ends the waiting.
+
+        Returns
+        -------
+        str
+            Why it was not waited for any longer; empty: it is done, or has ended.
+        """
+        effort = Effort(self.pid)
+        while not is_done() and self.alive:
+            check()
+            effort.look()
+            if effort.gave_up:
+                return effort.gave_up
+            time.sleep(LOOK_S)
+        return ""
+
     def close_stdin(self) -> None:
         """Let it go: it ends by itself."""
         if self._process.stdin is not None:
@@ -127,6 +230,12 @@ class Program(Child):
         """End it in good order by SIGTERM, then by force."""
         self._process.terminate()
         self.wait(timeout_s)
+        self.kill()
+
+    def close(self) -> None:
+        """End it by SIGTERM, and let it write what it has to, however long it works."""
+        self._process.terminate()
+        self.works_until(lambda: not self.alive)
         self.kill()
 
 

@@ -21,7 +21,12 @@ from arroyo_nb.run.observe.snapshot import RunState, before_end, naive
 from arroyo_nb.run.pending_stop import PendingStop
 from arroyo_nb.run.query_starter import QueryStarter, check_reach, claim_folder
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.spark.failures import GONE, PARTITION_ADDED, run_problem
+from arroyo_nb.spark.failures import (
+    GONE,
+    PARTITION_ADDED,
+    WORKER_SLOW,
+    run_problem,
+)
 from arroyo_nb.udfs.messages import named_in
 
 if TYPE_CHECKING:
@@ -35,7 +40,7 @@ POLL_S = 0.1
 """How often a running query is looked at."""
 
 MOST_RESTARTS = 5
-"""How often queries are started again as a topic got partitions meanwhile."""
+"""How often queries are started again that failed before they read a record."""
 
 
 class Execution:
@@ -158,7 +163,7 @@ class Execution:
         try:
             self._look()
             failure = self.sources.error or self._failure()
-            if failure is not None and self._restart_with_added(failure):
+            if failure is not None and self._start_again(failure):
                 return
             over = failure is None and self._is_over()
             if over:  # also of a batch that was the last one
@@ -199,21 +204,30 @@ class Execution:
     def _failure(self) -> BaseException | None:
         return next(filter(None, (o.failure() for o in self.outputs)), None)
 
-    def _restart_with_added(self, failure: BaseException) -> bool:
-        """Start those queries again that met a partition of which they were not told:
-        it was added after the topic was asked, and before they read a record. False:
-        that is not what failed, or it is given up."""
-        met = run_problem(failure).message == PARTITION_ADDED
-        if not met or self._pending_stop is not None or self._restarts_left == 0:
+    def _start_again(self, failure: BaseException) -> bool:
+        """Start those queries again that failed before they read a record: they met a
+        partition of which they were not told, as it was added after the topic was
+        asked; or the machine was too busy for Spark to start a process. False: that is
+        not what failed, or it is given up."""
+        met = run_problem(failure).message
+        failed = [o for o in self.outputs if o.failure() is not None]
+        if met not in (PARTITION_ADDED, WORKER_SLOW) or self._pending_stop is not None:
+            return False
+        if self._restarts_left == 0 or not all(o.is_unread for o in failed):
             return False
         assert self._starter is not None, "polled once it has started"
         self._restarts_left -= 1
-        for index, output in enumerate(self.outputs):
-            if output.failure() is not None:
-                output.stop(self.sources.topics(output.sink))
-                for topic in self.sources.topics(output.sink):
+        for output in failed:
+            topics = self.sources.topics(output.sink)
+            output.stop(topics)
+            if met == PARTITION_ADDED:
+                for topic in topics:
                     topic.meet_added()
-                self._starter.start(index)
+            self._starter.start(self.outputs.index(output))
+        tried = MOST_RESTARTS - self._restarts_left
+        self._life.move(
+            self._life.state, f"{met}: starting it again, {tried} of {MOST_RESTARTS}"
+        )
         return True
 
     def _is_over(self) -> bool:

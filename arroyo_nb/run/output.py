@@ -145,6 +145,12 @@ class Output:
         self._ends_fixed = False
         self._batch_size = BatchSize()
         self._sized_batch = -1
+        self._first_batch = 0
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it has ended no batch since it was started."""
+        return self.observation.next_batch == self._first_batch
 
     @property
     def streamed(self) -> bool:
@@ -239,6 +245,7 @@ class Output:
         # Before Spark starts: its first batch may be written while start() has not
         # returned.
         self.observation.start(checkpoint)
+        self._first_batch = self.observation.next_batch
         self._query = stream.start()
 
     def _keep_rows(self, folder: Path, budget_bytes: int) -> None:

@@ -80,6 +80,9 @@ FULL = "the disk is full"
 PARTITION_ADDED = "a partition was added to a topic while the run started"
 """A query that reads a whole topic wants to be told where each partition begins."""
 
+WORKER_SLOW = "Spark's Python process did not start within 10 s"
+"""Spark starts one for each query that keeps state, and waits no longer for it."""
+
 _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
 _LOST = "what is left can be read afresh, with another state folder"
 _STATE = "start with another state folder, or run the query as it was before"
@@ -264,10 +267,17 @@ _WORDLESS = (
         r"Failed to find (?:the )?data source: kafka",
     ),
     _FailureRule(
+        "slow python worker",
+        WORKER_SLOW,
+        "this machine is busy: end other work or other runs, and run it again",
+        r"Python worker failed to connect",
+        lasting=False,
+    ),
+    _FailureRule(
         "python worker",
         "a Python worker of Spark ended by itself",
         "a UDF may have crashed its process or run out of memory",
-        r"Python worker (exited unexpectedly|failed to connect)",
+        r"Python worker exited unexpectedly",
         lasting=False,
     ),
     _FailureRule(

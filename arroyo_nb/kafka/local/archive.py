@@ -15,8 +15,9 @@ from pathlib import Path
 
 from arroyo_nb.engine import make_archive as making
 from arroyo_nb.engine.errors import EngineProblem
-from arroyo_nb.engine.jars import go_on, say_nothing
+from arroyo_nb.engine.jars import say_nothing
 from arroyo_nb.engine.java import find_java
+from arroyo_nb.engine.program import go_on
 from arroyo_nb.kafka.local.process import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
@@ -41,7 +42,7 @@ class _ArchivedBroker:
         self._place.fill(parts, {}, go_on)
         self._program = self._place.launch(parts, flags)
         self.pid = self._program.pid
-        self.close = self._program.stop
+        self.close = self._program.close
         self.kill = self._program.kill
         self.problem = self._place.problem
 

@@ -20,9 +20,9 @@ from arroyo_nb.engine.class_data import start_builder
 from arroyo_nb.engine.config import LOOPBACK
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import make_work_folder
-from arroyo_nb.engine.jars import Check, Tell, go_on, say_nothing
+from arroyo_nb.engine.jars import Check, Tell, say_nothing
 from arroyo_nb.engine.java import find_java
-from arroyo_nb.engine.program import Program
+from arroyo_nb.engine.program import Program, go_on
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.cluster import PATIENT_S, Cluster
 from arroyo_nb.kafka.config import Access

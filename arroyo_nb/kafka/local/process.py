@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,18 +11,13 @@ from typing import NamedTuple
 from arroyo_nb.engine.class_data import Archive, archive_of
 from arroyo_nb.engine.command import spark_home, write_logging
 from arroyo_nb.engine.config import LOOPBACK
-from arroyo_nb.engine.errors import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem, SlowStart
 from arroyo_nb.engine.jar_coordinates import pinned
 from arroyo_nb.engine.jars import BROKER, Check, Tell, resolve
 from arroyo_nb.engine.java import Java
-from arroyo_nb.engine.program import LEASH, Program, tail
+from arroyo_nb.engine.program import LEASH, Program, machine, tail
 from arroyo_nb.kafka.local.settings import Ports, server_properties
 from arroyo_nb.kafka.local.storage import format_storage
-
-UP_S = 60.0
-"""How long a start may take; a warm one takes a second or two."""
-
-LOOK_S = 0.01
 
 FLAGS = (
     # What compiles more starts later, and is hardly faster for so few records.
@@ -95,29 +89,31 @@ class BrokerPlace(NamedTuple):
         )
 
     def wait_until_up(self, program: Program, check: Check) -> None:
-        """Wait until it serves.
+        """Wait until it serves, while it works.
 
         Raises
         ------
+        SlowStart
+            When it does not work, or not serve.
         EngineProblem
-            When it ends, or does not serve in time.
+            When it ends.
         """
-        deadline = time.monotonic() + UP_S
         # It listens once it serves. Another program on its port would have ended it.
-        while not self._listens() or not program.alive:
-            check()
-            if not program.alive:
-                raise self.problem("the local broker has ended")
-            if time.monotonic() > deadline:
-                raise self.problem(f"the local broker was not up after {UP_S:g} s")
-            time.sleep(LOOK_S)
+        why = program.works_until(self._listens, check)
+        if why:
+            message = f"the local broker is not up: {why}"
+            raise SlowStart(message, hint=self._hint(machine()))
+        if not program.alive:
+            raise self.problem("the local broker has ended")
 
     def problem(self, message: str) -> EngineProblem:
         """An error that carries the end of its log."""
+        return EngineProblem(message, hint=self._hint())
+
+    def _hint(self, *said: str) -> str | None:
         log = tail(self.log, self.work / "server.log")
-        return EngineProblem(
-            message, hint=f"the end of its log:\n{log}" if log else None
-        )
+        ends = (f"the end of its log:\n{log}",) if log else ()
+        return "\n".join((*said, *ends)) or None
 
     def _listens(self) -> bool:
         with suppress(OSError):

@@ -22,9 +22,6 @@ from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.program import Program, tail
 
-FORMAT_S = 60.0
-LOOK_S = 0.02
-
 _META = "meta.properties"
 
 
@@ -87,10 +84,7 @@ def _run_tool(
         flags=("-XX:TieredStopAtLevel=1", "-Xshare:auto"),
     )
     try:
-        waited_s = 0.0
-        while not tool.wait(LOOK_S) and waited_s < FORMAT_S:
-            check()
-            waited_s += LOOK_S
+        tool.works_until(lambda: not tool.alive, check)
     finally:
         tool.kill()
     if tool.status != 0:

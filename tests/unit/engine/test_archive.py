@@ -15,7 +15,7 @@ from arroyo_nb.engine import make_archive as making
 from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.class_data import archive_for, remove_unused
 from arroyo_nb.engine.command import spark_home
-from arroyo_nb.engine.errors import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem, SlowStart
 from arroyo_nb.engine.java import Java, find_java
 
 JAVA_17 = Java(Path("/jdk"), "17.0.1", "Maker 17.0.1+1", frozenset())
@@ -163,6 +163,25 @@ def test_it_is_made_where_another_process_gave_up(
     maker = Maker(monkeypatch)
     maker.behind(lambda: None)
     assert (maker.status, maker.built) == (0, [maker.found])
+
+
+@pytest.mark.parametrize(
+    ("problem", "wanted"),
+    [(EngineProblem("java ended"), False), (SlowStart("java is not up"), True)],
+)
+def test_only_what_fails_is_not_tried_again_soon(
+    monkeypatch: pytest.MonkeyPatch, problem: EngineProblem, wanted: bool
+) -> None:
+    """A machine that was too busy has more time later."""
+    maker = Maker(monkeypatch)
+
+    def fail(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(making, "_build", fail)
+    assert archive.main([]) == 1
+    assert maker.said[-1] == f"no archive: {problem}"
+    assert maker.found.is_wanted == wanted
 
 
 def test_a_folder_that_cannot_be_made_is_told(

@@ -179,6 +179,13 @@ def test_what_a_record_says_is_no_error_of_ours(monkeypatch):
             "a Python worker of Spark ended by itself",
             None,
         ),
+        (
+            "org.apache.spark.SparkException: Python worker failed to connect back.\n"
+            "Caused by: java.net.SocketTimeoutException: Timed out while waiting for "
+            "the Python worker to connect back",
+            "Spark's Python process did not start within 10 s",
+            None,
+        ),
         ("Answer from Java side is empty", "the Spark process is gone", None),
         (
             "An error occurred while calling o110.start.\n: java.io.IOException: "
