@@ -271,7 +271,7 @@ def _status_line(session: Session) -> Iterator[None]:
 def _status(run: Run) -> str:
     """Where a run is; nothing where its rows go to the same place and show it."""
     if run.state is RunState.STARTING:
-        return run.waiting_for
+        return run.activity
     printed = any(output.sink.table is None for output in run.outputs)
     if printed and sys.stdout.isatty():
         return ""

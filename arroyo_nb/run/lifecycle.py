@@ -42,6 +42,7 @@ class Lifecycle:
         self.is_begun = False
         self.lock = RLock()
         self._begun_s = time.monotonic() - lived_s
+        self._opened_s = time.monotonic()
         self._started_s: float | None = None
         self._ended_s: float | None = None
 
@@ -62,7 +63,15 @@ class Lifecycle:
         """Note that its queries are being started; False: it was stopped meanwhile."""
         with self.lock:
             self.is_begun = not self.state.ended
+            if self.is_begun:
+                self._opened_s = time.monotonic()
+                self.note = "starting its queries"
             return self.is_begun
+
+    @property
+    def opening_s(self) -> float:
+        """Seconds since its queries are being started."""
+        return time.monotonic() - self._opened_s
 
     def run(self, note: str) -> None:
         """Note that its queries run."""

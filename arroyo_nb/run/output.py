@@ -73,6 +73,9 @@ HANG_LOOK_S = 1.0
 BUSY_LOOK_S = 1.0
 """How often Spark is asked whether a trigger runs."""
 
+SOON_S, LONG_S = 2.0, 5.0
+"""What takes less needs no word: at the start, and later."""
+
 IDLE = ("Waiting for data to arrive", "Waiting for next trigger")
 """Spark's status once a trigger found neither new rows nor a reason to run again; with
 an interval between triggers the first one lasts for milliseconds only."""
@@ -169,6 +172,22 @@ class Output:
             batch_sum_s=seen.took.sum_s,
             longest_batch_s=seen.took.longest_s,
         )
+
+    @property
+    def work(self) -> str:
+        """What it works on or waits for, with the seconds, where that takes long; else
+        empty."""
+        vitals = self.vitals()
+        if self.gate.is_holding:
+            return ""
+        if self.is_unread and vitals.busy_s >= SOON_S:
+            return f"preparing the first micro-batch, {vitals.busy_s:.0f} s"
+        if self.is_unread and vitals.since_batch_s >= SOON_S:
+            return f"waiting for rows, {vitals.since_batch_s:.0f} s"
+        if vitals.busy_s >= LONG_S:
+            batch = self.observation.next_batch
+            return f"computing micro-batch {batch}, {vitals.busy_s:.0f} s"
+        return ""
 
     def _look_whether_busy(self) -> None:
         """Whether a trigger runs: it reads, computes, writes, or waits for a broker."""

@@ -430,9 +430,28 @@ class Run(BackgroundTask, RunResults):
         return self._playback.can_pause
 
     @property
-    def waiting_for(self) -> str:
-        """What a starting run waits for, with the seconds that it has taken."""
-        return f"{self.note}: {self._engine.status}"
+    def is_stepping(self) -> bool:
+        """Whether a step has been asked for that has not ended."""
+        return self._stepping.is_going and not self.state.ended
+
+    @property
+    def activity(self) -> str:
+        """What it waits for or works on, with the seconds that this has taken; of one
+        that has ended the reason; empty: it goes on, as one sees."""
+        life = self._life
+        if self.state.ended:
+            return self.note
+        if self.state is RunState.STARTING:
+            said = [
+                f"{self.note}, {life.opening_s:.0f} s"
+                if life.is_begun
+                else f"{self.note}: {self._engine.status}"
+            ]
+            said += ["a step is queued"] if self.is_stepping else []
+            return "; ".join(said)
+        waits = self.sources.paused and not self.is_stepping
+        work = "" if waits else next(filter(None, (o.work for o in self.outputs)), "")
+        return "; ".join(filter(None, (self.note, self._stepping.words, work)))
 
     @property
     def elapsed_s(self) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.registry import did_you_mean
@@ -23,10 +24,25 @@ UNTIL = {LATE: "the next late row", WINDOW: "the next window that closes"}
 Reached = Callable[[], bool]
 
 
+class Goal(NamedTuple):
+    """What is stepped to.
+
+    Parameters
+    ----------
+    is_reached
+        Whether it has happened.
+    words
+        How far it is.
+    """
+
+    is_reached: Reached
+    words: Callable[[], str]
+
+
 def condition(
     outputs: Sequence[QueryObservation], batches: int, until: str | datetime | None
-) -> Reached:
-    """Whether what is stepped to has happened, from now on.
+) -> Goal:
+    """What is stepped to, from now on.
 
     Parameters
     ----------
@@ -47,8 +63,11 @@ def condition(
     if until is None:
         if not isinstance(batches, int) or batches < 1:
             raise RunProblem(f"a run cannot be stepped {batches} times")
-        last = seen.next_batch + batches - 1
-        return lambda: seen.next_batch > last
+        first, last = seen.next_batch, seen.next_batch + batches - 1
+        return Goal(
+            lambda: seen.next_batch > last,
+            lambda: f"step {min(seen.next_batch, last) - first + 1} of {batches}",
+        )
     if until in UNTIL:
         seen = next((each for each in outputs if each.traces), seen)
     if until in UNTIL and not seen.traces:
@@ -58,10 +77,10 @@ def condition(
         )
     if until == LATE:
         late = seen.late_rows
-        return lambda: seen.late_rows > late
+        return Goal(lambda: seen.late_rows > late, _to(UNTIL[LATE]))
     if until == WINDOW:
         closed = _closed(seen)
-        return lambda: _closed(seen) > closed
+        return Goal(lambda: _closed(seen) > closed, _to(UNTIL[WINDOW]))
     try:
         goal = instant(until)
     except RunProblem:
@@ -72,7 +91,11 @@ def condition(
             or "write 'late', 'window', or a time for the watermark, such as "
             "'2013-02-08 12:00'",
         ) from None
-    return lambda: _has_reached(seen, goal)
+    return Goal(lambda: _has_reached(seen, goal), _to(f"the watermark {goal}"))
+
+
+def _to(what: str) -> Callable[[], str]:
+    return lambda: f"stepping to {what}"
 
 
 def _closed(seen: QueryObservation) -> int:
@@ -100,26 +123,36 @@ class Stepping:
     def __init__(self, step: Callable[[], None], batches: Callable[[], int]) -> None:
         self._step = step
         self._batches = batches
-        self._is_reached: Reached | None = None
+        self._goal: Goal | None = None
+        self._begun_s = 0.0
         self._since = 0
         # The user begins on a thread of his own, the engine's worker goes on.
         self._lock = Lock()
 
-    def begin(self, is_reached: Reached) -> None:
-        """Step to where a condition holds; takes the place of an earlier one."""
+    def begin(self, goal: Goal) -> None:
+        """Step to a goal; it takes the place of an earlier one."""
         with self._lock:
-            self._is_reached, self._since = is_reached, self._batches()
+            self._goal, self._since = goal, self._batches()
+            self._begun_s = time.monotonic()
         self._step()
+
+    @property
+    def words(self) -> str:
+        """How far it is, with the seconds; empty: it does not step."""
+        goal = self._goal
+        if goal is None:
+            return ""
+        return f"{goal.words()}, {time.monotonic() - self._begun_s:.0f} s"
 
     @property
     def is_going(self) -> bool:
         """Whether the condition does not hold yet."""
-        return self._is_reached is not None
+        return self._goal is not None
 
     def end(self) -> None:
         """Step no further."""
         with self._lock:
-            self._is_reached = None
+            self._goal = None
 
     def go_on(self) -> None:
         """Read the next micro-batch where one has ended and the condition does not hold
@@ -127,10 +160,10 @@ class Stepping:
         with self._lock:
             # Of a batch that had ended before the step was asked for it is told later.
             ended = self._batches()
-            if self._is_reached is None or ended <= self._since:
+            if self._goal is None or ended <= self._since:
                 return
             self._since = ended
-            if self._is_reached():
-                self._is_reached = None
+            if self._goal.is_reached():
+                self._goal = None
                 return
         self._step()

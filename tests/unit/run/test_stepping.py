@@ -12,7 +12,7 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.progress import TriggerProgress
 from arroyo_nb.run.observe.query_observation import QueryObservation
 from arroyo_nb.run.observe.trace import TracedBatch
-from arroyo_nb.run.stepping import Stepping, condition
+from arroyo_nb.run.stepping import Goal, Stepping, condition
 from arroyo_nb.schema import EPOCH
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);"
@@ -29,21 +29,21 @@ def outputs_of(*queries):
 def test_a_run_steps_to_late_rows_and_windows_of_the_output_that_has_them():
     plain, windowed = outputs = outputs_of(PLAIN, WINDOWED)
     late, closed = (condition(outputs, 1, until) for until in ("late", "window"))
-    assert not late()
-    assert not closed()
+    assert not late.is_reached()
+    assert not closed.is_reached()
     first = TracedBatch(0, 0, EPOCH + 2 * HOUR, EPOCH, {}, None, {EPOCH: 1})
     windowed.traces[0].add(first)
-    assert closed()
-    assert not late()
+    assert closed.is_reached()
+    assert not late.is_reached()
     mark = EPOCH + 2 * HOUR
     windowed.traces[0].add(TracedBatch(1, 0, mark, mark, {}, None, {EPOCH: 1}))
-    assert late()
+    assert late.is_reached()
     # Batches are those of the first output.
     one = condition(outputs, 1, None)
     windowed._take(TriggerProgress(0, 1.0, None))
-    assert not one()
+    assert not one.is_reached()
     plain._take(TriggerProgress(0, 1.0, None))
-    assert one()
+    assert one.is_reached()
 
 
 @pytest.mark.parametrize("batches", [0, -1, 1.5, "x", None])
@@ -61,7 +61,7 @@ def test_without_a_window_nothing_is_late(until):
 def test_a_batch_that_ended_before_a_step_does_not_make_another():
     steps, ended = [], [1]
     stepping = Stepping(lambda: steps.append(ended[-1]), lambda: ended[-1])
-    stepping.begin(lambda: ended[-1] >= 3)
+    stepping.begin(Goal(lambda: ended[-1] >= 3, lambda: "to 3"))
     # The worker tells of the first batch only now.
     stepping.go_on()
     assert steps == [1]

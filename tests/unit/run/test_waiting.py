@@ -55,3 +55,76 @@ def test_a_view_tells_it_once_and_takes_nothing_from_who_waits(failed):
     assert failed.table().num_rows == 0
     with pytest.raises(RunProblem, match="broken"):
         failed.wait()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The monotonic clock of a run, which a test moves."""
+    now_s = [100.0]
+    for module in ("lifecycle", "output", "stepping", "observe.query_observation"):
+        monkeypatch.setattr(f"arroyo_nb.run.{module}.time.monotonic", lambda: now_s[0])
+
+    def pass_s(seconds):
+        now_s[0] += seconds
+
+    return pass_s
+
+
+@pytest.fixture
+def started(tmp_path, clock):
+    """A run whose queries are being started, paused, and one to make it running."""
+    engine = SimpleNamespace(status="starting java, 3.1 s")
+    options = RunOptions(step=True)
+    run = Run(
+        prepare("r", plan_script(SCRIPT, Catalog()), options),
+        engine,
+        RunFolder(tmp_path),
+    )
+    run._playback = SimpleNamespace(
+        step=lambda: None, require_pausable=lambda: None, can_pause=True
+    )
+    run._stepping._step = lambda: None
+    return run
+
+
+def test_each_wait_of_a_start_says_its_seconds(started, clock):
+    assert started.activity == "waiting for the engine: starting java, 3.1 s"
+    started.step()
+    assert started.activity.endswith("starting java, 3.1 s; a step is queued")
+    started._life.begin()
+    clock(4)
+    assert started.activity == "starting its queries, 4 s; a step is queued"
+
+
+def test_a_run_that_steps_says_so_and_is_not_called_paused(started, clock):
+    (output,) = started.outputs
+    started._life.begin()
+    started._life.run("")
+    output.observation.ended_s = 100.0
+    clock(30)
+    assert started.activity == "", "it is paused"
+    assert started.snapshot().paused
+    started.step(3)
+    output._busy_since_s = 130.0
+    clock(4)
+    assert started.activity == "step 1 of 3, 4 s; preparing the first micro-batch, 4 s"
+    assert not started.snapshot().paused
+    started.stop()
+
+
+def test_a_long_micro_batch_and_a_stream_without_rows_are_told(started, clock):
+    (output,) = started.outputs
+    started.sources.resume()
+    started._life.begin()
+    started._life.run("")
+    output.observation.ended_s = 100.0
+    clock(1)
+    assert started.activity == ""
+    clock(5)
+    assert started.activity == "waiting for rows, 6 s"
+    output._busy_since_s = 106.0
+    output._first_batch = -1  # one has ended
+    clock(4)
+    assert started.activity == ""
+    clock(3)
+    assert started.activity == "computing micro-batch 0, 7 s"
