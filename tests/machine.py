@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 SLOWEST = 4.0
 """However busy it is, nothing may take so many times longer."""
@@ -13,3 +17,17 @@ def allowed(seconds: float) -> float:
     how many processes each core of this one has to serve."""
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
     return seconds * min(max(load, 1.0), SLOWEST)
+
+
+@contextmanager
+def overloaded(load: int) -> Iterator[None]:
+    """So many processes that do nothing but work: the machine of a class, or of a CI
+    runner."""
+    works = [sys.executable, "-c", "while True: pass"]
+    burning = [subprocess.Popen(works) for _ in range(load)]
+    try:
+        yield
+    finally:
+        for process in burning:
+            process.kill()
+            process.wait()
