@@ -336,6 +336,7 @@ class Run(BackgroundTask, RunResults):
         panels and :meth:`snapshot` count it. Of a hop it may have missed several:
         ``missed_windows`` says how many, and ``window_start`` and ``window_end`` are
         those of the last one. :meth:`windows` counts it in each window that it missed.
+        Of sessions the three are NULL: a late row belongs to no session.
         Computed when asked for, from the chunks that the run read; waits for Spark. A
         live source keeps its newest chunks: what is gone is told as a warning.
         """

@@ -66,6 +66,8 @@ def title(bar: WindowBar) -> str:
     closed = f" in batch {bar.closed_in}" if bar.closed_in is not None else ""
     merged = f", {len(bar.seams) + 1} sessions that merged" if bar.seams else ""
     span = interval(bar.start, bar.end)
+    if bar.late_only:
+        return f"{span}{late}: in no session"
     rows = count(bar.rows, "row")
     return f"{span}: {rows}{late}, {bar.state.value}{closed}{merged}"
 

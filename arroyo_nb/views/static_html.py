@@ -33,7 +33,7 @@ from arroyo_nb.views.truncation_notes import (
     CUT_CHARS,
     bad_sample,
     dropped_rows,
-    late_count,
+    late_in_words,
     not_written,
     outputs_left_out,
     rows_left_out,
@@ -228,7 +228,7 @@ def _head(snapshot: Snapshot) -> str:
     numbers = [
         f"{count(snapshot.rows_in, 'row')} in",
         came_out(snapshot),
-        *([f"× {late_count(snapshot)} late"] if snapshot.late_rows else []),
+        *([f"× {late_in_words(snapshot)}"] if snapshot.late_rows else []),
         *(
             [f"× {count(dropped)} dropped"]
             if (dropped := dropped_rows(snapshot))

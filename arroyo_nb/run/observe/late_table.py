@@ -150,7 +150,10 @@ def windows_of(bars: Sequence[WindowBar]) -> pa.Table:
             "end": pa.array([b.end for b in bars], time),
             "rows": pa.array([b.rows for b in bars], pa.int64()),
             "late_rows": pa.array([b.late_rows for b in bars], pa.int64()),
-            "state": pa.array([b.state.value for b in bars], pa.string()),
+            # No session has late rows: there is none to be open or closed.
+            "state": pa.array(
+                [None if b.late_only else b.state.value for b in bars], pa.string()
+            ),
             "closed_in_batch": pa.array([b.closed_in for b in bars], pa.int64()),
         }
     )

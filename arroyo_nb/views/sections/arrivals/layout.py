@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from arroyo_nb.run.observe.history import HISTORY_POINTS, thinned
+from arroyo_nb.run.observe.late_ledger import is_late_for_sessions
 from arroyo_nb.run.observe.snapshot import (
     BatchArrivals,
     MarkPoint,
@@ -344,12 +345,18 @@ def late_and_other_times(
         late: list[datetime] = []
         others: list[datetime] = []
         for moment in batch.times:
-            is_late = (
-                closed.has_missed(moment, batch.late_before)
-                or any(start <= moment < end for start, end in known)
-                if batch.has_window
-                else batch.is_behind(moment)
-            )
+            if not batch.has_window:
+                is_late = batch.is_behind(moment)
+            elif snapshot.gap is not None:
+                # Whichever sessions are open or have closed: they say nothing of it.
+                mark = batch.late_before
+                is_late = mark is not None and is_late_for_sessions(
+                    moment, snapshot.gap, mark
+                )
+            else:
+                is_late = closed.has_missed(moment, batch.late_before) or any(
+                    start <= moment < end for start, end in known
+                )
             (late if is_late else others).append(moment)
         parted.append((batch, tuple(late), tuple(others)))
     return tuple(parted)

@@ -56,7 +56,7 @@ class Picture:
     ``all_batches``. ``below`` of the dots lie at the lower edge, as they are earlier.
     ``narrow_windows`` are too narrow, and ``from_batch`` is the first micro-batch that
     is drawn, where it is not that of the run. Without a window ``behind`` of the dots
-    are below the watermark.
+    are below the watermark. ``gap`` is that of sessions.
     """
 
     svg: str
@@ -69,6 +69,7 @@ class Picture:
     from_batch: int
     has_window: bool
     behind: int
+    gap: timedelta | None
 
 
 def picture(snapshot: Snapshot) -> Picture | None:
@@ -114,6 +115,7 @@ def picture(snapshot: Snapshot) -> Picture | None:
         from_batch=made.from_batch,
         has_window=made.has_window,
         behind=0 if made.has_window else len(crosses),
+        gap=snapshot.gap,
     )
 
 

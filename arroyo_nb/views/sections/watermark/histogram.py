@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 
-from arroyo_nb.run.observe.lateness import Lateness
+from arroyo_nb.run.observe.lateness import MILLISECOND, NONE, Lateness
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg
-from arroyo_nb.views.formatting import count, duration, pace
+from arroyo_nb.views.formatting import count, duration, duration_at_least, pace
 from arroyo_nb.views.label_places import Box, LabelPlaces
 
 TOP, HEIGHT, FOOT = 66, 104, 78
@@ -173,7 +173,7 @@ def _marks(scale: Scale, places: LabelPlaces) -> tuple[list[str], list[str]]:
             (x + by, bottom + row, side) for row in ROWS_BELOW for by, side in below
         ]
         lines.append(f'<path class="keeps" d="M{x},{y - 1}l4,7h-8Z"/>')
-        text = f"{_length(length)} keeps {names}"
+        text = f"{exceeds(length)} keeps {names}"
         labels.append(places.label(text, spots, "keeps"))
     return lines, labels
 
@@ -198,14 +198,31 @@ def _listed(names: list[str]) -> str:
 
 def _keeps(lateness: Lateness) -> tuple[tuple[timedelta, str], ...]:
     return (
-        (lateness.keep_99, "99 %"),
-        (lateness.keep_999, "99.9 %"),
-        (lateness.keep_all, "all"),
+        (more_than(lateness.keep_99), "99 %"),
+        (more_than(lateness.keep_999), "99.9 %"),
+        (more_than(lateness.keep_all), "all"),
     )
 
 
 def _base_line(label: str) -> float:
     return float(label.partition(' y="')[2].partition('"')[0])
+
+
+def more_than(least: timedelta) -> timedelta:
+    """What a delay must exceed: a window closes as soon as the watermark reaches its
+    end, so the least delay that keeps a row is a tick longer than what it makes up."""
+    return max(least - MILLISECOND, NONE)
+
+
+def exceeds(length: timedelta) -> str:
+    """What a delay must be, in few signs."""
+    return f"> {duration_at_least(length)}" if length else "0 s"
+
+
+def _such_delay(length: timedelta, noun: str) -> str:
+    if not length:
+        return f"{noun} of 0 s"
+    return f"{noun} of more than {duration_at_least(length)}"
 
 
 def _length(length: timedelta) -> str:
@@ -245,6 +262,6 @@ def in_words(snapshot: Snapshot) -> str:
 def _delays_that_keep(lateness: Lateness) -> str:
     """The delays that would have kept parts of the rows, each once."""
     first, *more = _named(*_keeps(lateness))
-    said = [f"A delay of {_length(first[0])} would have kept {first[1]}"]
-    said += [f"one of {_length(length)} {names}" for length, names in more]
+    said = [f"{_such_delay(first[0], 'A delay')} would have kept {first[1]}"]
+    said += [f"{_such_delay(length, 'one')} {names}" for length, names in more]
     return f"{', '.join(said)}."
