@@ -29,6 +29,7 @@ from arroyo_nb.views.outputs import chosen_output, other_outputs
 from arroyo_nb.views.panel import MOST_ROWS, STEPS, body
 from arroyo_nb.views.player import MomentSource, Player
 from arroyo_nb.views.sections import needs_plan
+from arroyo_nb.views.sections.arrivals import chosen_axis
 from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
 from arroyo_nb.views.selection import WORD as SELECT
 from arroyo_nb.views.view_tabs import MESSAGE, chosen_view
@@ -132,13 +133,14 @@ class Display(Protocol):
 @dataclass(frozen=True)
 class PanelOptions:
     """What the cell asked to see: a view, how many rows, the plan's text; and what was
-    clicked: an output, and what is ``selected`` in it."""
+    clicked: an output, what is ``selected`` in it, and the clock as an axis."""
 
     view: str | None = None
     rows: int = MOST_ROWS
     plan: str = ""
     output: int = 0
     selected: Selection | None = None
+    clock_axis: bool = False
 
 
 class Panel:
@@ -179,7 +181,7 @@ class Panel:
         self._open, self._outputs, self._refused = True, 1, ""
         self.failures = self.sent = 0
         self._screen = stage.screen(self._marker, self._pressed)
-        self._screen.frame = self._frame(self._newest())
+        self._screen.frame = self._frame(self._shown(self._newest()))
         self._live = stage.show(self._screen.view())
         self._still = stage.show(static_bundle(run, self._wish, self._marker))
 
@@ -224,6 +226,7 @@ class Panel:
     def _shown(self, newest: Snapshot) -> Snapshot:
         """What the page shows: at the chosen batch, and of what is selected."""
         snapshot = self._player.snapshot(newest, self._rows)
+        snapshot = replace(snapshot, clock_axis=self._wish.clock_axis)
         return selected(snapshot, self._wish.selected)
 
     def _frame(self, snapshot: Snapshot) -> str:
@@ -273,6 +276,8 @@ class Panel:
             return
         if name.startswith(MESSAGE):
             self._choose(name)
+        elif (clock := chosen_axis(name)) is not None:
+            self._show(clock_axis=clock)
         elif (output := chosen_output(name, self._outputs)) is not None:
             with self._lock:
                 self._player = Player(_moments_of(self._run, output))

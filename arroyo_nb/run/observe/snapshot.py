@@ -429,7 +429,9 @@ class Snapshot:
     ``silent_s`` says for how many seconds rows have come and none came out, ``facts``
     what the query is made of, ``output_counts`` what each output has given, and
     ``stepping`` that the run was started step by step. ``idle_periods`` say when
-    sources became idle and came back, oldest first.
+    sources became idle and came back, oldest first. ``clock_axis`` says whether the
+    reader chose seconds and not micro-batches as processing time; None: that is not
+    asked.
     """
 
     name: str
@@ -494,6 +496,7 @@ class Snapshot:
     facts: QueryFacts = NO_FACTS
     output_counts: tuple[OutputProgress, ...] = ()
     idle_periods: tuple[IdlePeriod, ...] = ()
+    clock_axis: bool | None = None
 
 
 def before_end(instant: datetime | None) -> datetime | None:

@@ -15,17 +15,17 @@ from functools import cached_property
 
 from arroyo_nb.run.observe.lateness import MILLISECOND, NONE, Lateness
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg
+from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg, text_width
 from arroyo_nb.views.formatting import count, duration, duration_at_least, pace
 from arroyo_nb.views.label_places import Box, LabelPlaces
 
-TOP, HEIGHT, FOOT = 66, 104, 78
+TOP, HEIGHT, FOOT = 82, 104, 78
 """Pixels above the columns for marks, of them, and below for the axis and marks."""
 
 MOST_WIDTH = 66.0
 """Pixels of a column at most."""
 
-BESIDE = 190
+BESIDE = 260
 """Pixels at the right, for the name of the axis and labels of the last marks."""
 
 AXIS = "lateness →"
@@ -33,7 +33,7 @@ AXIS = "lateness →"
 EDGE_GAP = 8
 """Pixels between two lengths below the axis, at least: they have blanks in them."""
 
-ROWS_ABOVE, ROWS_BELOW = (14, 30, 46), (40, 55, 70)
+ROWS_ABOVE, ROWS_BELOW = (14, 30, 46, 62), (40, 55, 70)
 """Base lines of the labels of marks, from the top and from the axis."""
 
 
@@ -155,12 +155,16 @@ def _marks(scale: Scale, places: LabelPlaces) -> tuple[list[str], list[str]]:
         ),
     ]
     lines, labels = [], []
-    for length, text, kind in above:
+    rows: list[tuple[float, int]] = []
+    # A label stands right of its line, and below those whose text reaches that far: so
+    # no line, which begins at its label, passes through a text.
+    for length, text, kind in sorted(above, key=lambda mark: mark[0]):
         x = scale.at(length)
-        sides = ((5, "start"), (-5, "end"))
-        spots = [(x + by, y, side) for y in ROWS_ABOVE for by, side in sides]
-        label = places.label(text, spots)
-        y = _base_line(label) - 10 if label else TOP
+        row = max((row + 1 for end, row in rows if x < end), default=0)
+        base = ROWS_ABOVE[row]
+        rows.append((x + 8 + text_width(text, bold=kind == "watermark"), row))
+        label = f'<text x="{x + 5:.1f}" y="{base}">{text}</text>'
+        y = base - 10
         line = f'<line x1="{x}" x2="{x}" y1="{y:.0f}" y2="{bottom}"/>'
         lines.append(f'<g class="{kind}">{line}</g>')
         labels.append(f'<g class="{kind} over-line">{label}</g>')
@@ -202,10 +206,6 @@ def _keeps(lateness: Lateness) -> tuple[tuple[timedelta, str], ...]:
         (more_than(lateness.keep_999), "99.9 %"),
         (more_than(lateness.keep_all), "all"),
     )
-
-
-def _base_line(label: str) -> float:
-    return float(label.partition(' y="')[2].partition('"')[0])
 
 
 def more_than(least: timedelta) -> timedelta:

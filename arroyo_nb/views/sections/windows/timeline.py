@@ -17,7 +17,6 @@ from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN, Axis
 from arroyo_nb.views.event_time_axis import (
-    CHAR,
     MARGIN,
     TOP,
     WIDTH,
@@ -26,6 +25,7 @@ from arroyo_nb.views.event_time_axis import (
     legend,
     pickable,
     svg,
+    text_width,
     ticks,
     title,
 )
@@ -308,13 +308,11 @@ def _label(
         texts.insert(0, f"{bar.rows:,} so far")
     if with_late and bar.late_rows:
         texts.insert(0, f"{bar.rows:,} ×{bar.late_rows}")
-    # Beside the lines; across them only where no part of the bar has the room.
+    # Beside the lines: what has no room there says the title.
     edges = pairwise(sorted((0.0, *cuts, width)))
     left, right = max(edges, key=lambda part: part[1] - part[0])
-    free = [t for t in texts if len(t) * CHAR + 8 <= right - left]
-    if not free:
-        free, left, right = [t for t in texts if len(t) * CHAR + 8 <= width], 0.0, width
-    text = next(iter(free), "")
+    wide = {text: text_width(text, bold=True) + 8 for text in texts}
+    text = next((t for t in texts if wide[t] <= right - left), "")
     return text and (
         f'<text class="on-{bar.state.value}" x="{(left + right) / 2:.1f}" '
         f'y="{height / 2 + 4:.0f}" text-anchor="middle">{text}</text>'
@@ -325,7 +323,7 @@ def _late(bar: WindowBar, width: float, height: int) -> str:
     if not bar.late_rows:
         return ""
     texts = (f"× {bar.late_rows:,} late", f"×{bar.late_rows}", "×")
-    text = next((t for t in texts if len(t) * CHAR <= width), "×")
+    text = next((t for t in texts if text_width(t, bold=True) <= width), "×")
     return (
         f'<text class="late" x="{width / 2:.1f}" y="{height + 12}" '
         f'text-anchor="middle">{text}</text>'
