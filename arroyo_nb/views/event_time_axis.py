@@ -67,6 +67,9 @@ LEGEND = (
     ("late", "late: came after its window had closed"),
 )
 
+SESSION_LEGEND = (*LEGEND[:-1], ("late", "late: the gap after it had passed"))
+"""The same of sessions, which no late row belongs to."""
+
 
 def svg(height: int, label: str, parts: Iterable[str]) -> str:
     """A picture of the panel's width, and what it shows in words."""

@@ -257,20 +257,21 @@ def sums_by_lateness(late: Sequence[LateRows]) -> list[tuple[str, int]]:
     >>> sums_by_lateness([rows])
     [('closed for 1 min to 10 min', 4)]
     """
+    what = "too late by" if late and late[0].gap else "closed for"
     sums: dict[int, int] = {}
     for rows in late:
         place = sum(rows.closed_for >= limit for limit in LIMITS)
         sums[place] = sums.get(place, 0) + rows.rows
-    return [(_stretch(place), sums[place]) for place in sorted(sums)]
+    return [(f"{what} {_stretch(place)}", sums[place]) for place in sorted(sums)]
 
 
 def _stretch(place: int) -> str:
     if place == 0:
-        return f"closed for less than {duration(LIMITS[0])}"
+        return f"less than {duration(LIMITS[0])}"
     if place == len(LIMITS):
-        return f"closed for more than {duration(LIMITS[-1])}"
+        return f"more than {duration(LIMITS[-1])}"
     low, high = LIMITS[place - 1], LIMITS[place]
-    return f"closed for {duration(low)} to {duration(high)}"
+    return f"{duration(low)} to {duration(high)}"
 
 
 VIEW = LateView()

@@ -99,6 +99,7 @@ def test_each_row_is_a_dot_and_each_late_one_a_cross() -> None:
     assert dots(made.svg) + dots(made.svg, "crosses") == 8
     assert dots(made.svg, "crosses") == few.late_rows == 1
     shown = [text for text, _ in labels(pictures(made.svg)[0])]
+    assert made.svg.count("<title>event time 08:53:11, micro-batch 4</title>") == 1
     # Rows of a class room carry their event times.
     assert sum(bool(re.fullmatch(r"\d\d:\d\d:\d\d", text)) for text in shown) == 8
 

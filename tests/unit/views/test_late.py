@@ -188,6 +188,7 @@ def test_a_late_row_of_sessions_is_told_by_its_own_time() -> None:
     assert "longer by more than that would have kept the row" in text
     assert "Arroyo is stricter" in text
     assert "closed in" not in text
+    assert "closed for" not in text
 
 
 def test_a_late_row_of_sessions_is_drawn_at_its_time_and_no_session_is_for_it() -> None:

@@ -42,6 +42,9 @@ between."""
 FEW = 16
 """So few rows carry their event times."""
 
+FEW_TOLD = 100
+"""Of so few rows each says its event time and its batch where the pointer is on it."""
+
 MANY_LATE = 5
 """So many late rows of a window and a micro-batch are counted, if not all are drawn."""
 
@@ -319,10 +322,21 @@ def _dots(made: Layout) -> Iterator[str]:
         (bright if shown else dim).append(dot)
     size = " few" if len(made.dots) <= 200 else ""
     for kind, dots in (("dim", dim), ("", bright)):
-        if dots:
+        look = " ".join(filter(None, ("dot" + size, kind)))
+        if len(made.dots) <= FEW_TOLD:
+            moments = [dot.moment for dot in made.dots]
+            yield from (
+                f"<g><title>{_row_in_words(dot, moments)}</title>"
+                f'<path class="{look}" d="M{dot.x:.1f},{dot.y:.1f}h0"/></g>'
+                for dot in dots
+            )
+        elif dots:
             path = "".join(f"M{dot.x:.1f},{dot.y:.1f}h0" for dot in dots)
-            look = " ".join(filter(None, ("dot" + size, kind)))
             yield f'<path class="{look}" d="{path}"/>'
+
+
+def _row_in_words(dot: Dot, moments: Sequence[datetime]) -> str:
+    return f"event time {clock(dot.moment, moments)}, micro-batch {dot.batch_id:,}"
 
 
 def _steps(made: Layout) -> list[tuple[float, float]]:

@@ -17,7 +17,9 @@ from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN, Axis
 from arroyo_nb.views.event_time_axis import (
+    LEGEND,
     MARGIN,
+    SESSION_LEGEND,
     TOP,
     WIDTH,
     both_lines,
@@ -167,7 +169,11 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
             if not bar.late_only
         ),
         *_late_marks(axis, marks, bottom - 6),
-        *legend(bottom + 34, late=any(bar.late_rows for bar in shown)),
+        *legend(
+            bottom + 34,
+            late=any(bar.late_rows for bar in shown),
+            entries=SESSION_LEGEND if snapshot.sessions else LEGEND,
+        ),
     ]
     drawn = svg(bottom + 42, _told(snapshot), parts)
     return Timeline(drawn, *_hidden(snapshot, shown))
