@@ -42,7 +42,7 @@ def whatif(
     RunProblem
         As :meth:`Session.whatif`.
     Interrupted
-        When it was interrupted; nothing is left of it then.
+        When it was interrupted.
     """
     progress = ProgressOutput()
     try:
@@ -50,7 +50,7 @@ def whatif(
             name, delays, every=every, output=output, tell=progress.tell
         )
     except BaseException as problem:
-        progress.clear()
+        progress.give_up(f"the what-if of {name} gave no result")
         if isinstance(problem, KeyboardInterrupt):
             raise Interrupted(f"the what-if of {name} was interrupted") from None
         raise

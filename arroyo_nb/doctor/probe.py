@@ -1,8 +1,9 @@
 """Counts made in rows that are read again, as batch queries on the engine's worker.
 
 The rows are the first that the run has read of each source, up to a bound, and all is
-over within a time. What depends on more than the rows themselves is left out: the state
-of updating operators, and which rows were late.
+over within a time. What was not reached by then is counted when the doctor is asked
+again, in the same rows. What depends on more than the rows themselves is left out: the
+state of updating operators, and which rows were late.
 """
 
 from __future__ import annotations
@@ -101,21 +102,28 @@ class Probe:
     _times: list[TimeSpread] = field(default_factory=list)
     _dropped: set[int] = field(default_factory=set)
     """The nodes that have no row as something below, which is counted, dropped all."""
+    _has_rows: dict[int, bool] = field(default_factory=dict)
+    """The nodes that were counted, and whether they have rows."""
+    _failed: set[int] = field(default_factory=set)
+    """The nodes that cannot be counted."""
+    _unreached: int = 0
+    """How many nodes were not reached in time."""
 
     def __call__(self) -> Probed:
-        """What was counted; what fails, or takes too long, is left out."""
-        places = self.output.observation.places or {}
-        self._ranges = {
-            key: (_beginning(place), place) for key, place in places.items()
-        }
+        """What was counted; what fails is left out, and so is, until this is called
+        again, what takes too long."""
+        if not self._unreached:
+            self._begin()
         deadline = self.clock() + MOST_S
         try:
             if not self.engine.alive or not self.sources.has(self._ranges):
                 return NOT_PROBED
         except Exception:  # a broker that does not answer, an engine that has died
             return NOT_PROBED
-        left_out, empty = 0, set[int]()
-        for node in walk(self.output.sink):
+        self._unreached, empty = 0, set[int]()
+        # Event times last: a condition explains more, and time may run out.
+        order = sorted(walk(self.output.sink), key=_is_watermark)
+        for node in order:
             if any(id(child) in self._dropped for child in node.inputs):
                 self._dropped.add(id(node))
             if _is_empty(node, empty):
@@ -126,26 +134,59 @@ class Probe:
             count = self._counter(node)
             if count is None:
                 continue
-            left_s = deadline - self.clock()
-            try:
-                if left_s <= 0:
-                    raise TimeoutError
-                if not self.engine.worker.call(count, timeout=left_s):
-                    empty.add(id(node))
-                    if not isinstance(node, nodes.Watermark):
-                        self._dropped.add(id(node))
-            except Exception:
-                # Of a UDF that raises, of a store that is away, of what cannot be
-                # replayed: the doctor says what else it knows.
-                left_out += 1
+            self._count(id(node), count, deadline - self.clock())
+            if id(node) in self._failed:
+                continue
+            if id(node) not in self._has_rows:
+                self._unreached += 1
+            elif not self._has_rows[id(node)]:
+                empty.add(id(node))
+                if not isinstance(node, nodes.Watermark):
+                    self._dropped.add(id(node))
         return Probed(
             tuple(self._filters),
             tuple(self._matches),
             tuple(self._lookups),
             tuple(self._lists),
             tuple(self._times),
-            _looked_at(left_out),
+            _looked_at(len(self._failed), self._unreached),
         )
+
+    def _begin(self) -> None:
+        """Forget what was counted: in the meantime the run may have read more."""
+        places = self.output.observation.places or {}
+        self._ranges = {
+            key: (_beginning(place), place) for key, place in places.items()
+        }
+        for counts in (self._filters, self._matches, self._lookups, self._lists):
+            counts.clear()
+        self._times.clear()
+        self._dropped.clear()
+        self._has_rows.clear()
+        self._failed.clear()
+
+    def _count(self, node: int, count: Callable[[], bool], left_s: float) -> None:
+        """Count a node, if that can be done in time and was not done before."""
+
+        def counted() -> None:
+            # One that was waited for too short has been counted meanwhile.
+            if node in self._has_rows or node in self._failed:
+                return
+            try:
+                self._has_rows[node] = count()
+            except Exception:
+                # Of a UDF that raises, of a store that is away, of what cannot be
+                # replayed: the doctor says what else it knows.
+                self._failed.add(node)
+
+        if node in self._has_rows or node in self._failed or left_s <= 0:
+            return
+        try:
+            self.engine.worker.call(counted, timeout=left_s)
+        except TimeoutError:
+            return
+        except Exception:  # the engine has ended
+            self._failed.add(node)
 
     def _counter(self, node: nodes.Node) -> Callable[[], bool] | None:
         """What counts the rows of a node, and says whether it has any; None: nothing
@@ -420,19 +461,30 @@ class Probe:
         return self._frame(node.input).groupBy(*keys).agg(*measures, newest)
 
 
+def _is_watermark(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Watermark)
+
+
 def _beginning(place: Any) -> Any:
     """Where a source begins: of a tape its first chunk, of a topic where the run
     began."""
     return 0 if isinstance(place, int) else {}
 
 
-def _looked_at(left_out: int) -> str:
-    said = f"counted in up to {MOST_ROWS:,} rows of each source that were read again"
-    if left_out:
+def _looked_at(failed: int, unreached: int) -> str:
+    said = f"I read up to {MOST_ROWS:,} rows of each source again."
+    if failed:
+        said += f" {_parts(failed)} of the query could not be checked."
+    if unreached:
         said += (
-            f"; {left_out} part{'' if left_out == 1 else 's'} of the query could not be"
+            f" {_parts(unreached)} of the query could not be checked in {MOST_S:g} "
+            "seconds; ask again to go on."
         )
     return said
+
+
+def _parts(number: int) -> str:
+    return f"{number} part{'' if number == 1 else 's'}"
 
 
 def _first_row(frame: DataFrame) -> Any:

@@ -11,6 +11,7 @@ import shutil
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -336,13 +337,18 @@ class Run(BackgroundTask, RunResults):
         panels and :meth:`snapshot` count it. Of a hop it may have missed several:
         ``missed_windows`` says how many, and ``window_start`` and ``window_end`` are
         those of the last one. :meth:`windows` counts it in each window that it missed.
-        Computed when asked for, from the chunks that the run read; waits for Spark. A
+        Of sessions the three are NULL: a late row belongs to no session.
+        Computed when asked for, from the chunks that the run read, as far as the trace
+        has late rows in them; waits for Spark, shows how far it is, and ends where it
+        is interrupted. A
         live source keeps its newest chunks: what is gone is told as a warning.
         """
         self._raise_once()
         what = self._what(output)
         seen = self.outputs[output].observation
-        return late_rows.late_rows(self._engine, seen, self.sources, what)
+        telling = nullcontext() if self._views is None else self._views.telling()
+        with telling as tell:
+            return late_rows.late_rows(self._engine, seen, self.sources, what, tell)
 
     def bad(self, output: int = 0) -> pa.Table:
         """The bad records that an output left out where its tables say

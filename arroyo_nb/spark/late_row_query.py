@@ -1,8 +1,9 @@
 """The rows that came after their window had closed, found again with a batch query.
 
 Spark drops a row of a window whose end is not after the watermark of the batch
-*before* the one that brings the row. A session's row opens a window of its own, from
-its event time to the gap's end, and is dropped by that one's end.
+*before* the one that brings the row. A row of a session is dropped where that watermark
+has reached its own event time and the gap, whichever sessions are open: it belongs to
+no session, and so it has missed no window that could be named.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes import Hop, Window, WindowAggregate
+from arroyo_nb.plan.nodes import Hop, SessionWindow, Window, WindowAggregate
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.spark.lower import Read, lower
 from arroyo_nb.spark.windows import WINDOW, assigned, finished
@@ -42,7 +43,8 @@ def late_rows(
         The visible columns of the aggregate's input, ``_timestamp``,
         ``window_start`` and ``window_end`` of the window that it missed, of several
         the last one, ``missed_windows``: how many, and ``late_by``: how far the
-        watermark had passed the row's event time, as a day-time interval.
+        watermark had passed the row's event time, as a day-time interval. Of sessions
+        the first three are NULL.
     """
     assert aggregate.assign is not None
     columns = [quoted(name) for name in aggregate.input.schema.names]
@@ -52,6 +54,10 @@ def late_rows(
     end = f"{quoted(WINDOW)}.`end`"
     is_last, missed = _last_missed(aggregate.assign, watermark)
     rows = lower(aggregate.input, read, again=True)
+    start = f"{quoted(WINDOW)}.`start`"
+    told: tuple[str, ...] = (start, end, missed)
+    if isinstance(aggregate.assign, SessionWindow):
+        told = (*["CAST(NULL AS TIMESTAMP)"] * 2, "CAST(NULL AS BIGINT)")
     return (
         rows.select(*columns, quoted(TIMESTAMP), window)
         # Before `finished`: Spark compares the end of the session that it made.
@@ -60,9 +66,7 @@ def late_rows(
         .selectExpr(
             *columns,
             quoted(TIMESTAMP),
-            f"{quoted(WINDOW)}.`start` AS {START}",
-            f"{end} AS {END}",
-            f"{missed} AS {MISSED}",
+            *map("{} AS {}".format, told, (START, END, MISSED)),
             f"{watermark} - {quoted(TIMESTAMP)} AS {LATE_BY}",
         )
     )

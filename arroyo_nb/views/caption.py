@@ -164,15 +164,20 @@ def _late(snapshot: Snapshot) -> str:
         return ""
     were, their = ("was", "its") if snapshot.late_rows == 1 else ("were", "their")
     rows = ("" if snapshot.late_exact else "Up to ") + count(snapshot.late_rows, "row")
+    where = f" in {snapshot.late_results} results" * (snapshot.late_results > 1)
     # A row of a hop is one late row, and may have missed several windows.
     missed = sum(bar.late_rows for bar in snapshot.windows)
     why = f"{their} window had already closed"
+    if snapshot.gap:
+        whose = "its event time" if snapshot.late_rows == 1 else "their event times"
+        gap = duration(snapshot.gap)
+        why = f"the watermark had reached {whose} plus the gap of {gap}"
     several = snapshot.more_outputs or snapshot.windows_cut or snapshot.sessions
     if missed > snapshot.late_rows and not several:
         why = f"they missed {count(missed)} windows in all, which had already closed"
         why = why if snapshot.late_rows > 1 else why.replace("they", "it")
     return (
-        f"{rows} {were} late: {why}. A longer delay keeps "
+        f"{rows} {were} late{where}: {why}. A longer delay keeps "
         "more rows and shows every window later."
     )
 

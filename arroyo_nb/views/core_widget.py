@@ -14,6 +14,7 @@ from typing import Any
 
 import ipywidgets
 
+from arroyo_nb.views.inert import PAGE_WITHOUT_WIDGETS
 from arroyo_nb.views.panel import style
 from arroyo_nb.views.sections import VIEWS
 from arroyo_nb.views.selection import without_picks
@@ -54,7 +55,7 @@ class CorePanel:
     def __init__(self, still: str, pressed: Callable[[str], None]) -> None:
         hidden = (
             f".{still} {{ display: none !important }} "
-            ".arroyo :is(.keys, .tabs, .scrubber) { display: none }"
+            ".arroyo :is(.keys, .tabs, .scrubber, .turn) { display: none }"
         )
         self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()
@@ -108,7 +109,7 @@ class CorePanel:
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""
         # A page without widgets would show the name of the class.
-        return {**self._box._repr_mimebundle_(), "text/plain": ""}
+        return {**self._box._repr_mimebundle_(), "text/plain": PAGE_WITHOUT_WIDGETS}
 
     def say_alive(self) -> None:
         """Nothing: it has no module that would hear it."""

@@ -23,11 +23,52 @@ CHAR = 6.9
 
 LABEL_CHARS = 300
 
+_FONT = 12
+
+_WIDTHS = {
+    char: hundredths / 100
+    for hundredths, chars in (
+        (28, "ijl'"),
+        (29, "IJ"),
+        (33, " ,.·"),
+        (34, "/:;\\|f"),
+        (40, "-()[]t!"),
+        (42, "r"),
+        (52, 'sz*_`–"'),
+        (56, "cL?"),
+        (61, "FkvxyPTYao"),
+        (64, "eESbdghnpqu0123456789${}"),
+        (70, "KAVBRXZC"),
+        (75, "UHNDG&◇"),
+        (82, "OQw"),
+    )
+    for char in chars
+}
+"""Widths of letters of the widest font that a browser takes for its own, DejaVu Sans,
+in its size; what is not listed is as wide as the size."""
+
+BOLD = 1.15
+"""A bold text is wider by this at most."""
+
+
+def text_width(text: str, *, bold: bool = False) -> float:
+    """Pixels that a label takes at most.
+
+    >>> round(text_width("10:00:12")), round(text_width("watermark", bold=True))
+    (54, 78)
+    """
+    ems = sum(_WIDTHS.get(char, 1.0) for char in text)
+    return ems * _FONT * (BOLD if bold else 1.0)
+
+
 LEGEND = (
     ("closed", "closed: final"),
     ("open", "open: may change"),
     ("late", "late: came after its window had closed"),
 )
+
+SESSION_LEGEND = (*LEGEND[:-1], ("late", "late: the gap after it had passed"))
+"""The same of sessions, which no late row belongs to."""
 
 
 def svg(height: int, label: str, parts: Iterable[str]) -> str:
@@ -55,7 +96,7 @@ def ticks(axis: Axis, bottom: int) -> list[str]:
 
 
 def _tick_text(x: float, bottom: int, text: str) -> str:
-    if x + 2 + len(text) * CHAR > WIDTH:
+    if x + 2 + text_width(text) > WIDTH:
         return ""
     return f'<text y="{bottom + 13}" x="2">{text}</text>'
 
@@ -66,6 +107,8 @@ def title(bar: WindowBar) -> str:
     closed = f" in batch {bar.closed_in}" if bar.closed_in is not None else ""
     merged = f", {len(bar.seams) + 1} sessions that merged" if bar.seams else ""
     span = interval(bar.start, bar.end)
+    if bar.late_only:
+        return f"{span}{late}: in no session"
     rows = count(bar.rows, "row")
     return f"{span}: {rows}{late}, {bar.state.value}{closed}{merged}"
 
@@ -85,14 +128,18 @@ def pickable(bar: WindowBar, *, dimmed: bool = False) -> str:
 def both_lines(axis: Axis, snapshot: Snapshot, bottom: int) -> list[str]:
     """The newest event and the watermark."""
     mark, newest = snapshot.watermark, snapshot.max_event_time
-    parts = []
-    if newest is not None:
-        text = f"newest event {clock(newest)}"
-        parts.append(_line(axis, newest, "newest", text, 14, bottom, before=False))
+    parts, taken = [], (0.0, 0.0)
     if mark is not None:
         over = mark >= END_OF_TIME
         text = "end of input: all closed" if over else f"watermark {clock(mark)}"
-        parts.append(_line(axis, mark, "watermark", text, 30, bottom, before=True))
+        line, taken = _line(axis, mark, "watermark", text, 30, 20, bottom, before=True)
+        parts.append(line)
+    if newest is not None:
+        text = f"newest event {clock(newest)}"
+        # The line begins below the other's label where it would pass through it.
+        top = 36 if taken[0] < axis.at(newest) < taken[1] else 4
+        line, _ = _line(axis, newest, "newest", text, 14, top, bottom, before=False)
+        parts.insert(0, line)
     return parts
 
 
@@ -102,23 +149,26 @@ def _line(
     kind: str,
     text: str,
     y: int,
+    top: int,
     bottom: int,
     *,
     before: bool,
-) -> str:
-    """A line across the lanes; its label on the side that has the room."""
-    x, wide = axis.at(moment), len(text) * CHAR + 10
+) -> tuple[str, tuple[float, float]]:
+    """A line across the lanes, its label on the side that has the room, and from where
+    to where that goes."""
+    x, wide = axis.at(moment), text_width(f"← {text}", bold=True) + 10
     if moment < axis.low:
         text = f"← {text}"
     elif moment > axis.high:
         text = f"{text} →"
     left = before if WIDTH - wide > x > wide else x > WIDTH / 2
     anchor, shift = ("end", -5) if left else ("start", 5)
-    return (
+    drawn = (
         f'<g data-key="{kind}" class="{kind}" style="transform:translate({x}px,0)">'
-        f'<line y1="{y - 10}" y2="{bottom}"/>'
+        f'<line y1="{top}" y2="{bottom}"/>'
         f'<text x="{shift}" y="{y}" text-anchor="{anchor}">{text}</text></g>'
     )
+    return drawn, ((x - wide, x) if left else (x, x + wide))
 
 
 def delay_band(axis: Axis, snapshot: Snapshot, bottom: int) -> str:
@@ -130,7 +180,7 @@ def delay_band(axis: Axis, snapshot: Snapshot, bottom: int) -> str:
     text = f"{duration(newest - mark)} behind"
     label = (
         f'<text x="{width / 2:.1f}" y="30" text-anchor="middle">{text}</text>'
-        if len(text) * CHAR + 12 <= width and x > len("watermark 00:00") * CHAR + 10
+        if text_width(text) + 12 <= width and x > text_width("watermark 00:00:00") + 10
         else ""
     )
     return (
@@ -153,6 +203,6 @@ def legend(
             ' rx="2"/>'
         )
         shift = 12 if kind == "late" else 19
-        parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
-        x += shift + len(text) * 6.6 + 18
+        parts.append(f'{mark}<text x="{x + shift:.1f}" y="{y}">{text}</text>')
+        x += shift + text_width(text) + 18
     return parts

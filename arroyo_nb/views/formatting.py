@@ -121,6 +121,23 @@ def duration(length: timedelta) -> str:
     return " ".join(part for part in parts[:2] if part)
 
 
+def duration_at_least(length: timedelta) -> str:
+    """The same, rounded up: for a limit that must be exceeded.
+
+    >>> duration_at_least(timedelta(seconds=11.4)), duration_at_least(2 * HOUR)
+    ('12 s', '2 h')
+    """
+    if length < SECOND:
+        unit = timedelta(milliseconds=1)
+    elif length < 10 * SECOND:
+        unit = SECOND / 10
+    else:
+        sizes = [size for size, _ in UNITS]
+        largest = next(i for i, size in enumerate(sizes) if length >= size)
+        unit = sizes[min(largest + 1, len(sizes) - 1)]
+    return duration(-(-length // unit) * unit)
+
+
 def clock(moment: datetime, like: Iterable[datetime] = ()) -> str:
     """Time of day, with the digits that it and the moments like it need.
 

@@ -11,6 +11,9 @@ from arroyo_nb.views.formatting import escaped
 from arroyo_nb.views.selection import without_picks
 from arroyo_nb.views.summary import told
 
+PAGE_WITHOUT_WIDGETS = "live view: needs the kernel"
+"""What a page that shows no widgets has in the place of a live panel."""
+
 SOFT = "opacity:.75;margin:4px 0"
 CELL = "padding:2px 12px 2px 0;white-space:nowrap;text-align:"
 BROKEN = "white-space:normal;overflow-wrap:anywhere"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from arroyo_nb.views.event_time_axis import CHAR
+from arroyo_nb.views.event_time_axis import text_width
 from arroyo_nb.views.formatting import escaped
 
 UP, DOWN = 10, 4
@@ -30,9 +30,15 @@ class Box:
         return across and self.top < other.bottom and other.top < self.bottom
 
 
-def text_box(x: float, y: float, text: str, anchor: str = "start") -> Box:
+BOLD_KINDS = ("late", "keeps")
+"""Classes of labels that are bold."""
+
+
+def text_box(
+    x: float, y: float, text: str, anchor: str = "start", *, bold: bool = False
+) -> Box:
     """What a text of 12 pixels covers, on the safe side."""
-    width = len(text) * CHAR
+    width = text_width(text, bold=bold)
     left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     return Box(left, y - UP, left + width, y + DOWN)
 
@@ -79,7 +85,8 @@ class LabelPlaces:
             Pixels that stay free at its right.
         """
         for x, y, anchor in places:
-            if self.is_free(box := text_box(x, y, text, anchor)):
+            bold = kind in BOLD_KINDS
+            if self.is_free(box := text_box(x, y, text, anchor, bold=bold)):
                 self.take(replace(box, right=box.right + gap))
                 look = f' class="{kind}"' if kind else ""
                 at = "" if anchor == "start" else f' text-anchor="{anchor}"'

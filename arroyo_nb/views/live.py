@@ -1,9 +1,10 @@
 """The live view of a run in its cell, and what stays of it.
 
-A cell has two outputs while its run goes on: the live panel (a widget) and beside it
-the snapshot that survives a killed kernel, which the live panel hides. When the run
-ends, the widget's place is taken by the last snapshot and nothing of the widget is
-left in the notebook.
+A cell has two outputs: the live panel (a widget) and beside it the snapshot that
+survives a killed kernel, which the live panel hides. A run that has read all its rows
+stays live while somebody looks: one goes back in time, and opens other views. Where
+nobody looks any more, or Stop was pressed, the widget's place is taken by the last
+snapshot, and the snapshot's place by a line that says how to see it live again.
 
 One thread refreshes all panels in turn: a frame is sent when it differs from the last
 one, at most four times a second each and ten times a second in all, and only while
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from html import escape
 from threading import Lock, RLock, Thread
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
@@ -25,10 +27,13 @@ from uuid import uuid4
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.run.observe.snapshot import Selection, Snapshot
 from arroyo_nb.views import static_html
+from arroyo_nb.views.formatting import NAME_CHARS, plain
+from arroyo_nb.views.inert import SOFT
 from arroyo_nb.views.outputs import chosen_output, other_outputs
 from arroyo_nb.views.panel import MOST_ROWS, STEPS, body
 from arroyo_nb.views.player import MomentSource, Player
 from arroyo_nb.views.sections import needs_plan
+from arroyo_nb.views.sections.arrivals import chosen_axis
 from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
 from arroyo_nb.views.selection import WORD as SELECT
 from arroyo_nb.views.view_tabs import MESSAGE, chosen_view
@@ -48,6 +53,10 @@ STILL_S = 5.0
 
 BEAT_S = 5.0
 """How often a page that looks hears that the kernel lives, whatever the run does."""
+
+MOST_ENDED = 20
+"""Panels of runs that have ended that stay live; of more the oldest becomes a
+snapshot."""
 
 UNSEEN_S = 15.0
 """A page that has been silent for so long is taken as closed."""
@@ -132,13 +141,17 @@ class Display(Protocol):
 @dataclass(frozen=True)
 class PanelOptions:
     """What the cell asked to see: a view, how many rows, the plan's text; and what was
-    clicked: an output, and what is ``selected`` in it."""
+    clicked: an output, what is ``selected`` in it, the clock as an axis, and a ``tab``
+    (None is the first one), where ``has_tab``."""
 
     view: str | None = None
     rows: int = MOST_ROWS
     plan: str = ""
     output: int = 0
     selected: Selection | None = None
+    clock_axis: bool = False
+    tab: str | None = None
+    has_tab: bool = False
 
 
 class Panel:
@@ -160,7 +173,7 @@ class Panel:
     wish
         Which views.
     stays
-        Whether it stays when the run has ended, or had when it was opened.
+        Whether it stays also when nobody looks any more.
     """
 
     def __init__(
@@ -172,6 +185,7 @@ class Panel:
         stays: bool = False,
     ) -> None:
         self._run, self._stage, self._wish = run, stage, wish or PanelOptions()
+        self._stopped = self._settled = False
         self._player, self._stays = Player(run.moments()), stays
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
@@ -179,7 +193,7 @@ class Panel:
         self._open, self._outputs, self._refused = True, 1, ""
         self.failures = self.sent = 0
         self._screen = stage.screen(self._marker, self._pressed)
-        self._screen.frame = self._frame(self._newest())
+        self._screen.frame = self._frame(self._shown(self._newest()))
         self._live = stage.show(self._screen.view())
         self._still = stage.show(static_bundle(run, self._wish, self._marker))
 
@@ -188,20 +202,32 @@ class Panel:
         with self._lock:
             if not self._open:
                 return False
-            newest, now = self._newest(), time.monotonic()
+            now = time.monotonic()
             seen = self._is_seen(now)
+            if self._settled and seen and not self._player.speed:
+                self._beat(now)  # nothing changes any more until something is pressed
+                return True
+            newest = self._newest()
             if newest.state.ended and not self._is_held(seen=seen):
                 self._finish()
                 return False
             if seen:
                 self._draw(self._shown(newest))
-                self._draw_still(now)
+                self._draw_still(now, is_last=newest.state.ended)
                 self._beat(now)
+                self._settled = newest.state.ended
             return True
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it shows a run that has ended."""
+        return self._settled
+
     def _is_held(self, *, seen: bool) -> bool:
-        """Whether somebody looks at an earlier batch, so that it stays at the end."""
-        return self._stays or (seen and not self._player.follows)
+        """Whether it stays live at the end: somebody looks, and has not pressed Stop,
+        or looks at an earlier batch."""
+        looked_at = not self._stopped or not self._player.follows
+        return self._stays or (seen and looked_at)
 
     def close(self) -> None:
         """Leave the newest snapshot in the place of the widget."""
@@ -224,13 +250,15 @@ class Panel:
     def _shown(self, newest: Snapshot) -> Snapshot:
         """What the page shows: at the chosen batch, and of what is selected."""
         snapshot = self._player.snapshot(newest, self._rows)
+        snapshot = replace(snapshot, clock_axis=self._wish.clock_axis)
         return selected(snapshot, self._wish.selected)
 
     def _frame(self, snapshot: Snapshot) -> str:
         wish = self._wish
         if self._refused:
             snapshot = replace(snapshot, note=self._refused)
-        return body(snapshot, view=wish.view, plan=wish.plan, rows=wish.rows, keys=True)
+        view = wish.tab if wish.has_tab else wish.view
+        return body(snapshot, view=view, plan=wish.plan, rows=wish.rows, keys=True)
 
     def _is_seen(self, now: float) -> bool:
         # While a cell is executed, the kernel reads no message of a page: its silence
@@ -252,8 +280,8 @@ class Panel:
             self._screen.say_alive()
             self.sent += 1
 
-    def _draw_still(self, now: float) -> None:
-        if now - self._still_s >= STILL_S:
+    def _draw_still(self, now: float, *, is_last: bool) -> None:
+        if now - self._still_s >= STILL_S or (is_last and not self._settled):
             self._still_s = now
             self._still.update(static_bundle(self._run, self._wish, self._marker))
             self.sent += 1
@@ -262,17 +290,21 @@ class Panel:
         # The last picture first, and only then the widget goes: the page never shows an
         # empty place.
         self._live.update(static_bundle(self._run, self._wish))
-        self._still.update(NOTHING)
+        self._still.update(_how_to_see_it(self._run.name))
         self._screen.close()
         self._open = False
 
     def _pressed(self, name: str) -> None:
         """A message of the page, on whatever thread it comes."""
         self._seen_s = time.monotonic()
+        self._settled = self._settled and name == ALIVE
+        self._stopped = self._stopped or name == "stop"
         if self._acts(name):
             return
         if name.startswith(MESSAGE):
             self._choose(name)
+        elif (clock := chosen_axis(name)) is not None:
+            self._show(clock_axis=clock)
         elif (output := chosen_output(name, self._outputs)) is not None:
             with self._lock:
                 self._player = Player(_moments_of(self._run, output))
@@ -309,7 +341,7 @@ class Panel:
             return
         # Made before the lock is taken: it may look into the rows that came.
         plan = self._wish.plan or (self._run.explain() if needs_plan(view) else "")
-        self._show(view=view, plan=plan)
+        self._show(tab=view, has_tab=True, plan=plan)
 
     def _show(self, **wish: Any) -> None:
         with self._lock:
@@ -320,14 +352,20 @@ class Panel:
 def static_bundle(
     run: Showable, wish: PanelOptions, marker: str = "", *, with_error: bool = True
 ) -> Data:
-    """What stays of a run in the notebook: its first output, whatever was clicked, and
-    a few rows of the others. The error is left out where it follows as the cell's."""
+    """What stays of a run in the notebook: its first output, what the cell asked to
+    see of it and the view of the open tab, and a few rows of the others. The error is
+    left out where it follows as the cell's."""
     snapshot = run.snapshot(wish.rows)
     if not with_error:
         snapshot = replace(snapshot, error=None)
     others = other_outputs(snapshot, partial(_output_of, run))
     return static_html.bundle(
-        snapshot, marker=marker, view=wish.view, plan=wish.plan, others=others
+        snapshot,
+        marker=marker,
+        view=wish.view,
+        tab=wish.tab,
+        plan=wish.plan,
+        others=others,
     )
 
 
@@ -340,7 +378,15 @@ def _moments_of(run: Showable, output: int) -> MomentSource:
     return run.moments(output) if output else run.moments()
 
 
-NOTHING: Data = {"text/html": "", "text/plain": ""}
+def _how_to_see_it(name: str) -> Data:
+    """The line in the place of a snapshot: an output without content is an error of
+    some pages."""
+    text = f"live view: %arroyo show {plain(name, NAME_CHARS)}"
+    return {"text/html": f'<p style="{SOFT}">{escape(text)}</p>', "text/plain": text}
+
+
+ALIVE = "alive"
+"""What a page says every few seconds, and nobody has pressed."""
 
 ACTS: Mapping[str, Callable[[Controllable], Any]] = {
     "stop": lambda run: run.stop("stopped with its Stop button"),
@@ -391,6 +437,7 @@ class Refresher:
                 messages += panel.sent - sent
                 # A cell that is run meanwhile waits for one panel, not for all of them.
                 time.sleep(max(begun + turn_s - time.monotonic(), 0.0))
+            self._close_oldest()
 
     def _current(self) -> list[Panel]:
         """The panels that are left; none ends the thread."""
@@ -398,6 +445,14 @@ class Refresher:
             if not self._panels:
                 self._thread = None
             return list(self._panels)
+
+    def _close_oldest(self) -> None:
+        with self._lock:
+            ended = [panel for panel in self._panels if panel.has_ended]
+            surplus = ended[: max(len(ended) - MOST_ENDED, 0)]
+            self._panels = [each for each in self._panels if each not in surplus]
+        for panel in surplus:
+            panel.close()
 
     def _drop(self, panel: Panel) -> None:
         with self._lock:

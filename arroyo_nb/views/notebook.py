@@ -73,10 +73,10 @@ class ProgressOutput:
         else:
             self._slot.update(data)
 
-    def clear(self) -> None:
-        """Take the last line away, where there is one."""
+    def give_up(self, text: str) -> None:
+        """Show a line in place of the last one, where there is one."""
         if self._slot is not None:
-            self._slot.update({"text/html": "", "text/plain": ""})
+            self.tell(text)
 
 
 class NotebookStage:

@@ -30,7 +30,7 @@ from arroyo_nb.views.summary import glyph, state_word, told
 from arroyo_nb.views.truncation_notes import (
     CUT_CHARS,
     MOST_COLUMNS,
-    late_count,
+    late_in_words,
     not_written,
     outputs_left_out,
     trace_left_out,
@@ -192,9 +192,8 @@ def _numbers(snapshot: Snapshot) -> list[str]:
     made = [f'<span class="num pace">{speed}</span>']
     made += [f'<span class="num">{number}</span>' for number in numbers]
     if snapshot.late_rows:
-        made.append(
-            f'<span class="num bad"><b>× {late_count(snapshot)}</b> late</span>'
-        )
+        number, _, rest = late_in_words(snapshot).partition(" late")
+        made.append(f'<span class="num bad"><b>× {number}</b> late{rest}</span>')
     if snapshot.batch_id is not None:
         ms = "" if snapshot.batch_ms is None else f" · {snapshot.batch_ms:.0f} ms"
         made.append(f'<span class="num">batch <b>{snapshot.batch_id}</b>{ms}</span>')

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,3 +54,31 @@ class ResultViews:
         from arroyo_nb.doctor.examine import examine
 
         return examine(run, engine)
+
+    @contextmanager
+    def telling(self) -> Iterator[Callable[[str], None] | None]:
+        """In a kernel: one output that says how far it is and for how long, once it has
+        taken a second."""
+        # A kernel has IPython loaded; nothing else is to load it for a line of text.
+        ipython = sys.modules.get("IPython")
+        shell = ipython and ipython.get_ipython()
+        if getattr(shell, "kernel", None) is None:
+            yield None
+            return
+        from arroyo_nb.views.notebook import ProgressOutput
+
+        shown, begun_s, said = ProgressOutput(), time.monotonic(), ""
+
+        def tell(text: str) -> None:
+            nonlocal said
+            passed_s = int(time.monotonic() - begun_s)
+            if passed_s >= 1 and (line := f"{text}, {passed_s} s") != said:
+                said = line
+                shown.tell(line)
+
+        try:
+            yield tell
+        except KeyboardInterrupt:
+            shown.give_up(f"{said}: interrupted")
+            raise
+        shown.give_up(f"took {time.monotonic() - begun_s:.1f} s")

@@ -33,7 +33,7 @@ from arroyo_nb.views.truncation_notes import (
     CUT_CHARS,
     bad_sample,
     dropped_rows,
-    late_count,
+    late_in_words,
     not_written,
     outputs_left_out,
     rows_left_out,
@@ -62,6 +62,7 @@ def bundle(
     *,
     marker: str = "",
     view: str | None = None,
+    tab: str | None = None,
     plan: str = "",
     others: tuple[Snapshot, ...] = (),
 ) -> dict[str, str]:
@@ -76,6 +77,8 @@ def bundle(
         snapshot hides in turn what is left of a widget whose kernel was killed.
     view
         The one view that was asked for; None: what suits the query.
+    tab
+        A view that is open in the live panel: it is shown, too.
     plan
         Text of the plan, for the views that show it.
     others
@@ -87,7 +90,7 @@ def bundle(
         cut = first_rows(cut, size)
         others = tuple(first_rows(other, size) for other in others)
         made = {
-            "text/html": _html(cut, marker, view, plan, others),
+            "text/html": _html(cut, marker, view, tab, plan, others),
             "text/plain": "\n".join(
                 (text(cut), *output_lines(others), *_plan_lines(plan))
             ),
@@ -172,10 +175,7 @@ def _why(snapshot: Snapshot) -> str:
         said = f"{state}: {said}" if said else state
     if not snapshot.state.ended:
         said = f"taken after {snapshot.elapsed_s:.0f} s while it was running"
-    again = "run the cell again for the live view"
-    if snapshot.moment is not None and snapshot.state.ended:
-        again += f", or go back in time: %arroyo show {snapshot.name}"
-    parts = (at, said, again)
+    parts = (at, said, f"live view: %arroyo show {snapshot.name}")
     return plain("; ".join(parts), NOTE_CHARS + 120)
 
 
@@ -183,17 +183,20 @@ def _html(
     snapshot: Snapshot,
     marker: str,
     view: str | None,
+    tab: str | None,
     plan: str,
     others: tuple[Snapshot, ...],
 ) -> str:
     views = views_of(view, snapshot, static=True)
+    asked = views if view is not None else ()
+    if tab is not None and (opened := views_of(tab, snapshot)[0]) not in views:
+        views, asked = (*views, opened), (*asked, opened)
     listed = any(view.lists_rows for view in views)
-    asked = view is not None
     said = lesson(snapshot, beside_table=listed)
     parts = (
         _head(snapshot),
         _error(snapshot),
-        *(view.static(snapshot, plan, asked=asked) for view in views),
+        *(view.static(snapshot, plan, asked=view in asked) for view in views),
         *map(_other_output, others),
         unasked(snapshot, beside_table=listed),
         *(
@@ -228,7 +231,7 @@ def _head(snapshot: Snapshot) -> str:
     numbers = [
         f"{count(snapshot.rows_in, 'row')} in",
         came_out(snapshot),
-        *([f"× {late_count(snapshot)} late"] if snapshot.late_rows else []),
+        *([f"× {late_in_words(snapshot)}"] if snapshot.late_rows else []),
         *(
             [f"× {count(dropped)} dropped"]
             if (dropped := dropped_rows(snapshot))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.formatting import clock, count
-from arroyo_nb.views.truncation_notes import dropped_rows, late_count
+from arroyo_nb.views.truncation_notes import dropped_rows, late_in_words
 
 GLYPHS = {
     RunState.STARTING: "◌",
@@ -24,7 +24,7 @@ def told(snapshot: Snapshot) -> str:
         came_out(snapshot),
     ]
     if snapshot.late_rows:
-        parts.append(f"{late_count(snapshot)} late")
+        parts.append(late_in_words(snapshot))
     if dropped := dropped_rows(snapshot):
         parts.append(f"{count(dropped)} dropped")
     if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:

@@ -119,6 +119,18 @@ def late_count(snapshot: Snapshot) -> str:
     return ("" if snapshot.late_exact else "up to ") + count(snapshot.late_rows)
 
 
+def late_in_words(snapshot: Snapshot) -> str:
+    """The same, and how many results missed a row.
+
+    >>> from arroyo_nb.run.observe.snapshot import RunState
+    >>> late_in_words(Snapshot("q", RunState.RUNNING, late_rows=1, late_results=3))
+    '1 late in 3 results'
+    """
+    several = snapshot.late_results > 1
+    where = f" in {snapshot.late_results} results" if several else ""
+    return f"{late_count(snapshot)} late{where}"
+
+
 def outputs_left_out(snapshot: Snapshot) -> str:
     """Which outputs of the run are not shown, and where they are; empty: there is one.
 

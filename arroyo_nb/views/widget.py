@@ -9,6 +9,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from arroyo_nb.views.inert import PAGE_WITHOUT_WIDGETS
 from arroyo_nb.views.panel import style
 
 _MODULE = (files("arroyo_nb.views") / "static" / "panel.js").read_text("utf-8")
@@ -45,7 +46,7 @@ class PanelWidget(anywidget.AnyWidget):
         bundle: Any = self._repr_mimebundle_()
         data = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
         # A page without widgets would show the name of this class.
-        return {**data, "text/plain": ""}
+        return {**data, "text/plain": PAGE_WITHOUT_WIDGETS}
 
     def say_alive(self) -> None:
         """Have the page know that the kernel lives."""

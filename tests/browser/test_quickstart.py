@@ -100,7 +100,7 @@ def test_moves_is_replaced_stops_and_stays(lab: Lab, opened: Tab) -> None:
         tab.page.wait_for_selector(STILL, timeout=30_000)
         shown = tab.page.locator(".jp-OutputArea").last.inner_text()
         assert "stopped with its Stop button" in shown
-        assert "run the cell again for the live view" in shown
+        assert "live view: %arroyo show " in shown
         assert "Error displaying widget" not in tab.page.content()
         tab.shot(f"quickstart-{'trusted' if trusted else 'untrusted'}")
     assert ours(tab) == []

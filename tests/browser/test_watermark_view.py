@@ -18,7 +18,7 @@ def test_the_source_that_holds_the_watermark_back_is_named(lab: Lab, tab: Tab) -
     assert tab.page.locator(bar).first.is_visible()
     both_themes(tab, "watermark")
     stop(tab)
-    assert tab.page.locator(STILL).count() == 2
+    assert tab.page.locator(STILL).count() == 3  # and the windows
     tab.shot("watermark-still")
     text = tab.page.locator(".jp-OutputArea").first.inner_text()
     assert "'weather' holds the watermark back" not in text  # it has stopped

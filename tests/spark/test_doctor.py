@@ -352,14 +352,31 @@ def test_a_probe_is_bounded_in_time(tables):
     from arroyo_nb.doctor import probe
 
     run = tables.run("SELECT n FROM clicks WHERE n > 9", wait=True)
-    late = iter((0.0, *[probe.MOST_S + 1] * 9))
+    late = iter((0.0, *[probe.MOST_S + 1] * 2, *[0.0] * 9))
     look = probe.Probe(
         *(tables.engine, run.outputs[0], run.sources, run.plan.source),
         clock=lambda: next(late),
     )
     found = look()
     assert found.filters == ()
-    assert "2 parts of the query could not be" in found.looked_at
+    told = "2 parts of the query could not be checked in 10 seconds; ask again to go on"
+    assert told in found.looked_at
+    # Who asks again goes on.
+    found = look()
+    assert [(f.rows_in, f.rows_out) for f in found.filters] == [(3, 0)]
+    assert found.times
+    assert "ask again" not in found.looked_at
+
+
+def test_the_doctor_goes_on_where_it_ran_out_of_time(tables, monkeypatch):
+    from arroyo_nb.doctor import probe
+
+    run = tables.run("SELECT n FROM clicks WHERE user = 'Ann'", wait=True)
+    monkeypatch.setattr(probe, "MOST_S", 0.0)
+    first = run.doctor()
+    assert "ask again to go on" in str(first)
+    monkeypatch.setattr(probe, "MOST_S", 30.0)
+    assert "did you mean 'ann'?" in str(run.doctor())
 
 
 def test_what_cannot_be_counted_hides_no_other_cause(tables, monkeypatch):
@@ -369,7 +386,7 @@ def test_what_cannot_be_counted_hides_no_other_cause(tables, monkeypatch):
     found = tables.run("SELECT n FROM clicks WHERE n > 9", wait=True).doctor()
     assert found.answer.code == "filtered"
     assert "n > 9" in found.answer.message
-    assert "1 part of the query could not be" in found.looked_at
+    assert "1 part of the query could not be checked." in found.looked_at
 
 
 def test_a_cell_nobody_looks_at_asks_the_doctor(engine):

@@ -317,12 +317,11 @@ def late_in_windows(arrivals: Arrivals, tape: str, window: Fixed):
 
 
 def late_in_sessions(arrivals: Arrivals, tape: str):
-    """The same of sessions: a row alone would make one up to a gap after itself, whose
-    last instant is before that."""
+    """The same of sessions: a row whose gap has passed is late, and in no session."""
     for batch, row in arrivals.of(tape):
         mark = arrivals.late_mark(batch)
         if row.at + GAP - US <= mark:
-            yield batch, row, (row.at, row.at + GAP), 1, mark - row.at
+            yield batch, row, (None, None), None, mark - row.at
 
 
 def windows_of(arrivals: Arrivals, tape: str, window: Fixed) -> list[dict[str, Any]]:
@@ -412,7 +411,7 @@ def check_late_rows(engine, session, seed: int) -> Counter[str]:
         assert [row for _, row in arrivals.of("r")] == [
             row for batch in r.batches for row in batch
         ], "each row is read once, in its order"
-        check_kind(run, output, kind, arrivals, hop, unit)
+        check_kind(run, output, kind, arrivals, hop)
         late = run.late(output).num_rows
         seen[kind] += late
         seen["traces"] += 1
@@ -426,7 +425,7 @@ def check_late_rows(engine, session, seed: int) -> Counter[str]:
     return seen
 
 
-def check_kind(run, output, kind, arrivals, hop, unit) -> None:
+def check_kind(run, output, kind, arrivals, hop) -> None:
     window = hop if kind == "hop" else TUMBLE
     expected, shown = [], Counter()
     for tape in arrivals.tapes:
@@ -436,24 +435,29 @@ def check_kind(run, output, kind, arrivals, hop, unit) -> None:
             found = list(late_in_windows(arrivals, tape, window))
         for batch, row, edges, missed, by in found:
             expected.append((row.number, row.key, row.at, *edges, missed, by, batch))
-            if tape == "r":
-                closed = arrivals.closed_in(edges[1] - US * kind.startswith("session"))
+            if tape == "r" and missed is not None:
+                closed = arrivals.closed_in(edges[1])
                 shown[batch, *edges, arrivals.late_mark(batch), closed] += 1
+            elif tape == "r":
+                shown[batch, row.at, arrivals.late_mark(batch)] += 1
     table = run.late(output).to_pylist()
     listed = [tuple(row.get(name) for name in LATE_COLUMNS) for row in table]
     assert Counter(listed) == Counter(expected), kind
     snapshot = run.snapshot(20, output)
-    exact = unit == SECOND or not kind.startswith("session")
-    if not exact:
-        check_near(run, output, arrivals, len(expected))
-        return
     assert snapshot.late_rows >= len(expected)
     assert run.outputs[output].observation.late_rows == len(expected), kind
     told = Counter[Any]()
     for each in snapshot.late:
         edges = each.batch_id, each.start, each.end, each.watermark, each.closed_in
         told[edges] += each.rows
-    assert told == shown, kind
+    if kind.startswith("session"):
+        # Each row stands at its own time.
+        for (batch, at, mark), rows in shown.items():
+            inside = [e for e in snapshot.late if e.start <= at < e.end]
+            assert (batch, mark) in {(e.batch_id, e.watermark) for e in inside}, rows
+        assert sum(told.values()) == sum(shown.values())
+    else:
+        assert told == shown, kind
     if kind.startswith("session"):
         check_sessions(run, output, kind, arrivals)
     else:
@@ -470,21 +474,6 @@ LATE_COLUMNS = (
     *("n", "key", "event_time_1", "window_start", "window_end"),
     *("missed_windows", "late_by", "batch"),
 )
-
-
-def check_near(run, output, arrivals, late: int) -> None:
-    """Rows of a session are counted by pieces of a gap: at most so many are late."""
-    piece = GAP / 8
-    limits = [
-        batch
-        for batch, row in arrivals.of("r")
-        if row.at - (row.at - EPOCH) % piece + GAP - US <= arrivals.late_mark(batch)
-    ]
-    counted = run.outputs[output].observation.late_rows
-    assert late <= counted == len(limits)
-    bars = run.windows(output).to_pylist()
-    assert sum(bar["late_rows"] for bar in bars) == counted
-    assert sum(bar["rows"] for bar in bars) == len([*arrivals.of("r")]) - counted
 
 
 def check_sessions(run, output, kind, arrivals) -> None:

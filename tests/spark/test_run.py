@@ -9,6 +9,7 @@ from machine import allowed
 
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.run.observe import late_table
 from arroyo_nb.run.observe.snapshot import RunState, WindowState
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
@@ -129,7 +130,9 @@ def test_sessions_are_told_as_far_as_they_are_known(session, monkeypatch):
     # One task for each group of batches: other runs are looked at in between.
     worker, calls = session.engine.worker, []
     call = worker.call
-    monkeypatch.setattr(worker, "call", lambda *a: calls.append(a) or call(*a))
+    monkeypatch.setattr(
+        worker, "call", lambda *a, **k: calls.append(a) or call(*a, **k)
+    )
     late = run.late().num_rows
     assert len(calls) == len(run.outputs[0].observation.traces[0].late_batches) > 1
     assert counted + late == ALL_FLIGHTS.num_rows
@@ -539,3 +542,43 @@ def test_rows_that_no_filter_lets_through_have_been_read(session, tmp_path):
             traced=False,
         )
         assert run.rows_in == 1000
+
+
+NO_LATE_ROWS = """CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep -
+    INTERVAL '30 days') WITH (connector = 'sample', dataset = 'flights');
+SELECT tumble(INTERVAL '1 hour') AS w, origin, count(*) AS n, array_agg(dep) AS deps
+FROM flights GROUP BY w, origin"""
+
+
+def test_spark_is_only_asked_for_late_rows_that_the_trace_has_counted(
+    session, monkeypatch
+):
+    run = session.run(NO_LATE_ROWS, wait=True)
+    (aggregate,) = run.outputs[0].observation.aggregates
+    engine = session.engine
+    of_spark, _ = engine.worker.call(
+        late_table._late_table, engine, aggregate, (late_table.NOTHING,), run.sources
+    )
+    monkeypatch.setattr(late_table, "_late_table", lambda *_: 1 // 0)
+    late = run.late()
+    assert late.num_rows == 0
+    assert [(f.name, f.type) for f in late.schema] == [
+        (f.name, f.type) for f in of_spark.schema
+    ]
+
+
+def test_late_rows_say_how_far_they_are_and_end_when_they_are_interrupted(session):
+    run = session.run(f"{PATIENT.format(delay='1 second')} {BY_HOUR}", **CHUNK_BY_CHUNK)
+    assert run.wait(120)
+    seen = run.outputs[0].observation
+    told = []
+    every = len(seen.traces[0].late_batches)
+    late_table.late_rows(session.engine, seen, run.sources, "q", told.append)
+    assert told[0] == f"late rows of q: 0 of {every} micro-batches read again"
+
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        late_table.late_rows(session.engine, seen, run.sources, "q", interrupt)
+    assert run.late().num_rows == run.snapshot().late_rows > 0

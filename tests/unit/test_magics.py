@@ -24,7 +24,14 @@ from arroyo_nb.magic_options import COMMANDS, FLAGS, ROWS_FLAGS
 from arroyo_nb.magics import ArroyoMagics
 from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.run.interrupts import Interrupted
-from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot, SourceProgress
+from arroyo_nb.run.observe.snapshot import (
+    Change,
+    RunState,
+    Snapshot,
+    SourceProgress,
+    WindowBar,
+    WindowState,
+)
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 from arroyo_nb.session import Session
@@ -657,8 +664,68 @@ def test_panel_leaves_a_plain_snapshot_when_its_run_ends() -> None:
     in_place_of_widget, beside = (shown[-1] for shown in stage.outputs)
     assert set(in_place_of_widget) == {"text/html", "text/plain"}
     assert "stopped with its Stop button" in in_place_of_widget["text/html"]
-    assert beside["text/html"] == ""
+    assert beside["text/plain"] == "live view: %arroyo show q"
     assert not panel.refresh()
+
+
+def test_a_panel_stays_live_at_the_end_of_the_rows_while_somebody_looks() -> None:
+    stage, run = FakeStage(), FakeRun("q", RUNNING)
+    panel = live.Panel(run, stage)
+    (screen,) = stage.screens
+    run.states = [FINISHED]
+    assert panel.refresh()
+    frames = len(screen.frames)
+    assert "finished" in screen.frames[-1]
+    still = stage.outputs[1][-1]["text/html"]
+    assert "the sources have ended" in still  # at once, and not five seconds later
+    run.states = []  # it is not looked at again: nothing changes
+    assert panel.refresh()
+    assert len(screen.frames) == frames
+    run.states = [FINISHED]
+    screen.pressed("view plan")
+    assert "plan of q" in screen.frames[-1]
+    # Nobody looks any more.
+    screen.pressed("view overview")
+    panel._seen_s -= live.UNSEEN_S + 1
+    assert not panel.refresh()
+    assert screen.closed
+
+
+def test_what_is_saved_has_the_figure_whichever_tab_is_open() -> None:
+    bar = WindowBar(datetime(2013, 1, 1), datetime(2013, 1, 2), 3, 0, WindowState.OPEN)
+    windowed = replace(
+        RUNNING,
+        windowed=True,
+        windows=(bar,),
+        columns=("n",),
+        numeric=(True,),
+        rows=((1,),),
+    )
+    stage = FakeStage()
+    panel = live.Panel(FakeRun("q", windowed), stage)  # type: ignore[arg-type]
+    assert "data:image/svg" in stage.outputs[1][-1]["text/html"]
+    for tab in ("table", "plan"):
+        stage.screens[0].pressed(f"view {tab}")
+        panel._still_s -= live.STILL_S + 1
+        panel.refresh()
+        assert "data:image/svg" in stage.outputs[1][-1]["text/html"]
+    assert "plan of q" in stage.outputs[1][-1]["text/html"]
+    panel.close()
+    shown = [data for output in stage.outputs for data in output]
+    assert all(data.get("text/plain") != "" for data in shown)
+
+
+def test_of_many_panels_that_have_ended_the_oldest_become_pictures(
+    monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(live, "MOST_ENDED", 2)
+    refresher, stage = live.Refresher(), FakeStage()
+    for n in range(4):
+        refresher.add(live.Panel(FakeRun(f"q{n}", FINISHED), stage))  # type: ignore[arg-type]
+    eventually(lambda: sum(screen.closed for screen in stage.screens) == 2)
+    assert [screen.closed for screen in stage.screens] == [True, True, False, False]
+    refresher.close()
+    assert all(screen.closed for screen in stage.screens)
 
 
 def test_panel_shows_the_side_of_the_result_that_is_wished_at_once() -> None:
@@ -718,8 +785,8 @@ def test_one_thread_refreshes_all_panels(eventually: Callable[..., None]) -> Non
     runs = [FakeRun(f"q{n}", RUNNING) for n in range(5)]
     for run in runs:
         refresher.add(live.Panel(run, stage))  # type: ignore[arg-type]
-    for run in runs:
-        run.stop()
+    for screen in stage.screens:
+        screen.pressed("stop")
     eventually(lambda: all(screen.closed for screen in stage.screens))
     eventually(lambda: refresher._thread is None)
 

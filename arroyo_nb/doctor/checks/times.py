@@ -211,7 +211,7 @@ def delay_beyond_data(exam: Examination) -> Finding | None:
     end, span = exam.first_end, exam.span
     if not _waits(exam) or end is None or span is None or exam.at_end:
         return None
-    if held_back(exam) is not None:
+    if held_back(exam) is not None or not _all_rows_are_in(exam):
         return None
     long = next((s for s in exam.streams if s.delay and s.delay > span), None)
     if long is None or long.delay is None or exam.watermark is None:
@@ -224,6 +224,19 @@ def delay_beyond_data(exam: Examination) -> Finding | None:
         "declare a shorter delay, as in WATERMARK FOR ... - "
         f"{interval(_shorter(long.delay, span))}",
     )
+
+
+YOUNG_S = 10.0
+"""A run of so few seconds has not shown how long its data is."""
+
+
+def _all_rows_are_in(exam: Examination) -> bool:
+    """Whether no more rows can be expected soon: who steps, or plays a stream at a
+    speed, sees a part of it, and only waits for the others."""
+    s = exam.snapshot
+    if s.stepping or s.paused or s.elapsed_s < YOUNG_S or s.rows_per_s:
+        return False
+    return not any(source.waiting or source.due_s for source in exam.streams)
 
 
 def _shorter(delay: timedelta, span: timedelta) -> timedelta:

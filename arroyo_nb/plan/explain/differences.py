@@ -21,6 +21,7 @@ from arroyo_nb.plan.nodes import (
     LatestRow,
     Measure,
     Node,
+    SessionWindow,
     WindowAggregate,
     is_updating,
 )
@@ -71,6 +72,10 @@ def _hops(node: Node) -> bool:
     return isinstance(node, WindowAggregate) and isinstance(node.assign, Hop)
 
 
+def _makes_sessions(node: Node) -> bool:
+    return isinstance(node, WindowAggregate) and isinstance(node.assign, SessionWindow)
+
+
 def _reads_changes(node: Node) -> bool:
     return isinstance(node, WindowAggregate) and is_updating(node.input)
 
@@ -106,6 +111,14 @@ DIFFERENCES = (
         "it from all of them",
         "queries with a hop window",
         _hops,
+        is_usual=True,
+    ),
+    EngineDifference(
+        "Late rows of a session",
+        "a row behind the watermark by less than the gap still counts; Arroyo drops "
+        "each row behind the watermark",
+        "queries with a session window",
+        _makes_sessions,
         is_usual=True,
     ),
     EngineDifference(

@@ -14,7 +14,12 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from arroyo_nb.run.observe.late_ledger import last_missed, late_rows
+from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.late_ledger import (
+    is_late_for_sessions,
+    last_missed,
+    late_rows,
+)
 from arroyo_nb.run.observe.plan_steps import without_counts
 from arroyo_nb.run.observe.snapshot import (
     Arrival,
@@ -133,7 +138,7 @@ def _late_of(
     batch = traced.batches[at]
     length = pane(traced.window)
     panes = Counter(_pane(time, length) for time in batch.sample_us[:taken])
-    came = replace(batch, pane_rows=panes)
+    came = replace(batch, pane_rows=panes, sample_us=batch.sample_us[:taken])
     return tuple(late_rows(traced.window, came, traced.batches[:at]))
 
 
@@ -144,7 +149,11 @@ def _is_late(traced: TracedWindow | None, batch_id: int, taken: int) -> bool:
     batch, length = traced.batches[at], pane(traced.window)
     if batch.late_watermark <= EPOCH:
         return False
-    start = _pane(batch.sample_us[taken - 1], length)
+    time_us = batch.sample_us[taken - 1]
+    if isinstance(traced.window, nodes.SessionWindow):
+        time = EPOCH + time_us * MICROSECOND
+        return is_late_for_sessions(time, traced.window.gap, batch.late_watermark)
+    start = _pane(time_us, length)
     return last_missed(traced.window, start, batch.late_watermark) is not None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.late_ledger import late_in_results
 from arroyo_nb.run.observe.late_table import table_names
 from arroyo_nb.run.observe.plan_steps import plan_steps
 from arroyo_nb.run.observe.snapshot import (
@@ -68,7 +69,8 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         rows_in=run.rows_in,
         rows_out=sum(seen.rows_out for seen in all_seen),
         rows_per_s=run.rows_per_s,
-        late_rows=sum(o.late_rows for o in all_seen),
+        late_rows=late_in_results([t for o in all_seen for t in o.traced_inputs]),
+        late_results=sum(o.late_rows > 0 for o in all_seen),
         batch_id=newest.batch_id if newest else None,
         batch_ms=progress.batch_ms if progress else None,
         watermark=naive(newest.watermark) if newest else None,
@@ -76,6 +78,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         windowed=query.sink.window is not None,
         window_text=_windows_drawn(run.handle, query.sink, seen.aggregates),
         sessions=trace is not None and isinstance(trace.window, nodes.SessionWindow),
+        gap=_gap(trace.window) if trace else None,
         density=trace.density() if trace and seen.aggregates[0].keys else (),
         open_sessions=progress.open_sessions if progress else None,
         closed_sessions=trace.closed_sessions if trace else 0,
@@ -125,6 +128,10 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         ),
         idle_periods=seen.idle_periods.known,
     )
+
+
+def _gap(window: nodes.Window) -> timedelta | None:
+    return window.gap if isinstance(window, nodes.SessionWindow) else None
 
 
 def output_names(run: Run) -> tuple[str, ...]:

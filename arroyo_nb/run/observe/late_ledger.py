@@ -7,13 +7,15 @@ which :mod:`arroyo_nb.run.observe.late_table` reads again.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.snapshot import LateRows
 from arroyo_nb.schema import EPOCH, MICROSECOND
+from arroyo_nb.spark.observe import pane
 
 if TYPE_CHECKING:
     from arroyo_nb.run.observe.trace import TracedBatch
@@ -33,9 +35,9 @@ def late_rows(
 ) -> Iterator[LateRows]:
     """The late rows of a batch, oldest window first.
 
-    A row of a hop that missed several windows is told once, with the last of them. Of
-    sessions, which end when their rows say, it is the session that the row alone would
-    have made, by the piece of time that it lies in.
+    A row of a hop that missed several windows is told once, with the last of them. A
+    late row belongs to no session: what is told of it is its event time, where that of
+    each row of the batch is known, else the piece of time that it lies in.
 
     Parameters
     ----------
@@ -48,6 +50,9 @@ def late_rows(
     """
     mark = batch.late_watermark
     if mark <= EPOCH:
+        return
+    if isinstance(window, nodes.SessionWindow):
+        yield from _late_for_sessions(window, batch)
         return
     for start, rows in sorted(batch.pane_rows.items()):
         missed = last_missed(window, start, mark)
@@ -62,6 +67,77 @@ def late_rows(
                 rows,
                 closed_in(closing, end),
             )
+
+
+def _late_for_sessions(
+    window: nodes.SessionWindow, batch: TracedBatch
+) -> Iterator[LateRows]:
+    piece, mark = pane(window), batch.late_watermark
+    known = batch.times_by_pane(piece)
+    for start, rows in sorted(batch.pane_rows.items()):
+        times = known.get(start) or (start,)
+        late = [time for time in times if is_late_for_sessions(time, window.gap, mark)]
+        if not late:
+            continue
+        end = late[-1] + MICROSECOND if known else start + piece
+        yield LateRows(
+            batch.batch_id,
+            batch.elapsed_s,
+            _naive(late[0]),
+            _naive(end),
+            _naive(mark),
+            len(late) if known else rows,
+            gap=window.gap,
+        )
+
+
+def late_in_results(inputs: Iterable[tuple[nodes.Node, int]]) -> int:
+    """How many rows were late, each once: the same rows may come into several windows.
+
+    Parameters
+    ----------
+    inputs
+        What comes into each window aggregate of a run, and how many of it were late.
+    """
+    most: list[tuple[list[object], int]] = []
+    for node, late in inputs:
+        rows = [_which_rows(below) for below in walk(node)]
+        rows = [each for each in rows if each is not None]
+        before = next((i for i, (same, _) in enumerate(most) if same == rows), None)
+        if before is None:
+            most.append((rows, late))
+        else:
+            # Windows differ in which rows they miss; the most that one of them did
+            # cannot be too many.
+            most[before] = rows, max(most[before][1], late)
+    return sum(late for _, late in most)
+
+
+def _which_rows(node: nodes.Node) -> object:
+    """What a node of a plan says about which rows come; None: nothing."""
+    match node:
+        case nodes.Project() | nodes.Watermark():
+            return None
+        case nodes.Source():
+            return node.table.name
+        case nodes.Filter():
+            return node.predicate
+        case _:
+            return node
+
+
+def is_late_for_sessions(time: datetime, gap: timedelta, mark: datetime) -> bool:
+    """Whether a row of an event time is dropped at a watermark, whichever sessions are
+    open.
+
+    >>> ten, second = datetime(2013, 1, 1, 10), timedelta(seconds=1)
+    >>> is_late_for_sessions(ten, 8 * second, ten + 7 * second)
+    False
+    >>> is_late_for_sessions(ten, 8 * second, ten + 8 * second)
+    True
+    """
+    # Spark's session of a row ends a microsecond before its gap does.
+    return time + gap - MICROSECOND <= mark
 
 
 def _naive(instant: datetime) -> datetime:
@@ -88,9 +164,8 @@ def last_missed(
         case nodes.Hop(slide, width):
             return _fixed(slide, width, start, mark)
         case nodes.SessionWindow(gap):
-            end = start + gap
-            # Spark's session of a row ends a microsecond before its gap does.
-            return (start, end) if end - MICROSECOND <= mark else None
+            late = is_late_for_sessions(start, gap, mark)
+            return (start, start + gap) if late else None
 
 
 def _fixed(

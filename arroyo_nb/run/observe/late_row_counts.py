@@ -50,7 +50,9 @@ class Tally(Protocol):
 
     forgotten: int
 
-    def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
+    def count(
+        self, start: int, rows: int, watermark: int, times: Sequence[int] = ()
+    ) -> tuple[int, bool]:
         """Take rows of one pane.
 
         Parameters
@@ -61,6 +63,8 @@ class Tally(Protocol):
             How many came.
         watermark
             Rows of windows that end up to there are late.
+        times
+            The event time of each row, sorted; none: they are not known.
 
         Returns
         -------
@@ -134,7 +138,13 @@ class FixedWindows:
         self._marks: list[int] = []
         self._batches: list[int] = []
 
-    def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
+    def count(
+        self,
+        start: int,
+        rows: int,
+        watermark: int,
+        times: Sequence[int] = (),  # noqa: ARG002
+    ) -> tuple[int, bool]:
         """Take rows of one pane (see :class:`Tally`)."""
         # The windows that hold an instant start after (instant - width) and up to the
         # instant: a row is in [first, end), and of these it misses those before `kept`,
@@ -263,6 +273,14 @@ class FixedWindows:
         del self._drawn[: bisect_left(self._drawn, kept_from, key=_start)]
 
 
+class LateSpan(NamedTuple):
+    """Late rows whose event times lie in [first, end)."""
+
+    first: int
+    end: int
+    rows: int
+
+
 class PieceRange(NamedTuple):
     """Rows of the pieces from first to last."""
 
@@ -275,8 +293,9 @@ class Sessions:
     """Sessions without a key, or stretches of time with sessions in them.
 
     Keys are not counted apart, so neither are their sessions: a stretch holds every
-    session that may touch another, and is closed when all of them are. Its edges, and
-    the late rows, are known by the piece of time that rows are counted by. Without a
+    session that may touch another, and is closed when all of them are. Its edges are
+    known by the piece of time that rows are counted by, and so are late rows, where
+    their event times are not known one by one. Without a
     key Spark says which sessions a batch has closed, and each is by itself; those that
     are open are stretches until then.
     """
@@ -285,7 +304,8 @@ class Sessions:
         self.forgotten = 0
         self._gap, self._piece = gap // MICROSECOND, piece // MICROSECOND
         self._open: dict[int, PieceRange] = {}
-        self._late: dict[int, PieceRange] = {}
+        # Late rows by piece of time.
+        self._late: dict[int, LateSpan] = {}
         self._closed: list[WindowBar] = []
         # Rows by piece of time: (in time, late).
         self._pieces: dict[int, tuple[int, int]] = {}
@@ -294,19 +314,31 @@ class Sessions:
         self._stretches: list[PieceRange] = []
         self._seams: list[int] = []
 
-    def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
+    def count(
+        self, start: int, rows: int, watermark: int, times: Sequence[int] = ()
+    ) -> tuple[int, bool]:
         """Take rows of one piece (see :class:`Tally`)."""
         # Spark's session of a row ends a microsecond before its gap does.
         newest_late = watermark - self._gap + 1
-        late = start <= newest_late
-        spans = self._late if late else self._open
-        before = spans.get(start, PieceRange(start, start, 0))
-        spans[start] = before._replace(rows=before.rows + rows)
+        if times:
+            late, exact = bisect_right(times, newest_late), True
+            span = (times[0], times[late - 1] + 1) if late else (0, 0)
+        else:
+            late = rows if start <= newest_late else 0
+            # Exact where the whole piece lies on one side of the watermark.
+            exact = not late or start + self._piece - 1 <= newest_late
+            span = start, start + self._piece
+        if late:
+            first, end, before = self._late.get(start, (*span, 0))
+            self._late[start] = LateSpan(
+                min(first, span[0]), max(end, span[1]), before + late
+            )
+        if in_time := rows - late:
+            piece = self._open.get(start, PieceRange(start, start, 0))
+            self._open[start] = piece._replace(rows=piece.rows + in_time)
         taken, missed = self._pieces.get(start, (0, 0))
-        self._pieces[start] = (taken, missed + rows) if late else (taken + rows, missed)
-        # Exact where the whole piece lies on one side of the watermark.
-        exact = not late or start + self._piece - 1 <= newest_late
-        return (rows if late else 0), exact
+        self._pieces[start] = (taken + in_time, missed + late)
+        return late, exact
 
     def close(
         self, watermark: int, batch_id: int, sessions: Edges | None = None
@@ -367,18 +399,21 @@ class Sessions:
                 )
 
     def bars(self) -> list[WindowBar]:
-        """The stretches (see :class:`Tally`); late rows of none stand alone."""
+        """The stretches (see :class:`Tally`). Late rows stand alone, but for those
+        that lie in a stretch that has closed: an open one has not missed them."""
         bars = [*self._closed, *map(self._bar, self._joined(self._open.values()))]
+        bars.sort(key=lambda bar: bar.start)
         starts = [_micros(bar.start) for bar in bars]
         alone = []
         for span in self._late.values():
             at = bisect_right(starts, span.first) - 1
-            if at >= 0 and span.first < _micros(bars[at].end):
+            lies_in = at >= 0 and span.first < _micros(bars[at].end)
+            if lies_in and bars[at].state is WindowState.CLOSED:
                 late_rows = bars[at].late_rows + span.rows
                 bars[at] = replace(bars[at], late_rows=late_rows)
             else:
                 alone.append(span)
-        bars = [*map(self._seams_of, bars), *map(self._missed, self._joined(alone))]
+        bars = [*map(self._seams_of, bars), *map(_late_bar, self._neighbours(alone))]
         return sorted(bars, key=lambda bar: bar.start)
 
     def density(self) -> list[WindowBar]:
@@ -418,16 +453,23 @@ class Sessions:
                 made.append(span)
         return made
 
+    def _neighbours(self, spans: Iterable[LateSpan]) -> list[LateSpan]:
+        """Late rows of pieces that follow each other, as one span each."""
+        made: list[LateSpan] = []
+        for span in sorted(spans):
+            if made and span.first - made[-1].end < self._piece:
+                first, _, rows = made.pop()
+                made.append(LateSpan(first, span.end, rows + span.rows))
+            else:
+                made.append(span)
+        return made
+
     def _end(self, span: PieceRange) -> int:
         return span.last + self._piece + self._gap
 
     def _bar(self, span: PieceRange) -> WindowBar:
         start, end = _instant(span.first), _instant(self._end(span))
         return WindowBar(start, end, span.rows, 0, WindowState.OPEN)
-
-    def _missed(self, span: PieceRange) -> WindowBar:
-        bar = self._bar(span)
-        return replace(bar, rows=0, late_rows=span.rows, state=WindowState.CLOSED)
 
     def _forget(self) -> None:
         del self._seams[: max(len(self._seams) - TRACE_WINDOWS, 0)]
@@ -440,6 +482,11 @@ class Sessions:
         while len(self._late) > TRACE_WINDOWS:
             del self._late[min(self._late)]
             self.forgotten += 1
+
+
+def _late_bar(span: LateSpan) -> WindowBar:
+    start, end = _instant(span.first), _instant(span.end)
+    return WindowBar(start, end, 0, span.rows, WindowState.CLOSED, late_only=True)
 
 
 def _instant(micros: int) -> datetime:

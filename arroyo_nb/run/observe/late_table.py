@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import chain, count
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.snapshot import WindowBar
 from arroyo_nb.run.observe.trace import TracedBatch
-from arroyo_nb.schema import EPOCH
+from arroyo_nb.schema import EPOCH, arrow_type
 from arroyo_nb.spark.late_row_query import END, LATE_BY, MISSED, START
 from arroyo_nb.spark.late_row_query import late_rows as late_frame
 
@@ -46,10 +46,15 @@ UNION_BATCHES = 16
 
 
 def late_rows(
-    engine: Engine, observation: QueryObservation, feeds: Sources, what: str
+    engine: Engine,
+    observation: QueryObservation,
+    feeds: Sources,
+    what: str,
+    tell: Callable[[str], None] | None = None,
 ) -> pa.Table:
     """Each late row of an output, in the order of arrival. Spark is asked on the
-    worker, which is free for others in between.
+    worker, which is free for others in between, and only where the trace has counted
+    a late row.
 
     Parameters
     ----------
@@ -57,9 +62,13 @@ def late_rows(
         Whose rows they are, and what reads them again.
     what
         The output, for messages.
+    tell
+        Is told again and again how far it is; None: nobody is.
 
     Raises
     ------
+    KeyboardInterrupt
+        When it was interrupted: what Spark has begun goes on, and is dropped.
     RunProblem
         When the run was not traced, or a window's input cannot be made again: its
         rows are gone, or it depends on more than the rows of one batch.
@@ -81,13 +90,23 @@ def late_rows(
                 "into its windows was made from rows of earlier batches too",
                 hint="they are counted: run.windows()",
             )
-    found = [
-        engine.worker.call(_late_table, engine, aggregate, batches, feeds)
-        for aggregate, trace in zip(
-            observation.aggregates, observation.traces, strict=True
-        )
+    pairs = zip(observation.aggregates, observation.traces, strict=True)
+    groups = [
+        (aggregate, batches)
+        for aggregate, trace in pairs
         for batches in _groups(trace.late_batches)
     ]
+    every = sum(len(batches) for _, batches in groups)
+    if not any(trace.late_batches for trace in observation.traces):
+        tables = map(_no_rows, observation.aggregates)
+        return pa.concat_tables(tables, promote_options="default")
+    done, found = 0, []
+    for aggregate, batches in groups:
+        said = f"late rows of {what}: {done:,} of {every:,} micro-batches read again"
+        check = None if tell is None else partial(tell, said)
+        work = (_late_table, engine, aggregate, batches, feeds)
+        found.append(engine.worker.call(*work, check=check))
+        done += len(batches)
     if gone := sum(missing for _, missing in found):
         warnings.warn(
             f"the rows of {gone} batches with late rows are gone, as a live source, or "
@@ -150,7 +169,10 @@ def windows_of(bars: Sequence[WindowBar]) -> pa.Table:
             "end": pa.array([b.end for b in bars], time),
             "rows": pa.array([b.rows for b in bars], pa.int64()),
             "late_rows": pa.array([b.late_rows for b in bars], pa.int64()),
-            "state": pa.array([b.state.value for b in bars], pa.string()),
+            # No session has late rows: there is none to be open or closed.
+            "state": pa.array(
+                [None if b.late_only else b.state.value for b in bars], pa.string()
+            ),
             "closed_in_batch": pa.array([b.closed_in for b in bars], pa.int64()),
         }
     )
@@ -162,6 +184,18 @@ def _refuse_untraced(observation: QueryObservation, what: str) -> None:
             f"the rows of windows were not counted in {what}",
             hint="session.run(..., traced=True) does",
         )
+
+
+def _no_rows(aggregate: nodes.WindowAggregate) -> pa.Table:
+    """The columns of late rows, without a row: Spark is not asked for them."""
+    import pyarrow as pa
+
+    time = pa.timestamp("us")
+    fields = aggregate.input.schema.fields
+    types = [arrow_type(field.type) for field in fields]
+    types += [time, time, time, pa.int64(), pa.duration("us"), pa.int64()]
+    names = _late_columns(aggregate.input.schema.names)
+    return _naive(pa.schema(zip(names, types, strict=True)).empty_table())
 
 
 def _groups(batches: Sequence[TracedBatch]) -> Iterator[Sequence[TracedBatch]]:

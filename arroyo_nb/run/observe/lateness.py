@@ -3,8 +3,8 @@
 Nothing is run again. A batch's late watermark says which newest event time it was made
 of, and so where it would have been with any other delay; what a pane missed or not
 follows from that. Given the same batches this is exact for windows of a fixed width
-whose panes were each counted by themselves, and for sessions as near as the piece of
-the gap that their rows are counted by.
+whose panes were each counted by themselves, and for sessions of batches of few rows;
+else as near as the piece of the gap that their rows are counted by.
 """
 
 from __future__ import annotations
@@ -151,6 +151,7 @@ class LatenessCounts:
 
     def __init__(self, window: nodes.Window, delay: timedelta) -> None:
         self._first_end, self._width = _first_end(window), pane(window)
+        self._by_row = isinstance(window, nodes.SessionWindow)
         self._delay = delay
         self._late, self._needed = _Lengths(), _Lengths()
         self._missed = 0
@@ -161,11 +162,15 @@ class LatenessCounts:
     def add(self, batch: TracedBatch) -> None:
         """Count the rows of the next batch."""
         basis = self._basis(batch)
+        # A pane of a fixed window misses it as a whole; of sessions each row decides.
+        known = batch.times_by_pane(self._width) if self._by_row else {}
         for start, rows in batch.pane_rows.items():
-            end = self._first_end(start)
-            self._missed += rows if end <= batch.late_watermark else 0
             self._late.add(_above(self._newest, start + self._width), rows)
-            self._needed.add(_least_delay(basis, end), rows)
+            times = Counter(known.get(start, ())) or {start: rows}
+            for time, number in times.items():
+                end = self._first_end(time)
+                self._missed += number if end <= batch.late_watermark else 0
+                self._needed.add(_least_delay(basis, end), number)
         self._before = self._newest
         self._newest = batch.max_event_time or self._newest
 

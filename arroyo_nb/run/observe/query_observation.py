@@ -201,6 +201,12 @@ class QueryObservation:
         return sum(trace.late_rows for trace in self.traces)
 
     @property
+    def traced_inputs(self) -> Sequence[tuple[nodes.Node, int]]:
+        """What comes into each window aggregate, and how many of its rows were late."""
+        pairs = zip(self.aggregates, self.traces, strict=False)
+        return [(aggregate.input, trace.late_rows) for aggregate, trace in pairs]
+
+    @property
     def arrivals(self) -> tuple[BatchArrivals, ...]:
         """Samples of the rows that came, by batch."""
         return self.traces[0].arrivals if self.traces else self.row_trace.arrivals

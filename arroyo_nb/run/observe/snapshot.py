@@ -52,7 +52,8 @@ class WindowBar:
 
     ``rows`` counts the rows that were put into it, ``late_rows`` those that came
     after it had closed; ``closed_in`` is the batch that closed it. ``seams`` are where
-    sessions that were apart became this one.
+    sessions that were apart became this one. ``late_only`` is no window: from
+    ``start`` to ``end`` lie rows that came too late for any session.
     """
 
     start: datetime
@@ -62,6 +63,7 @@ class WindowBar:
     state: WindowState
     closed_in: int | None = None
     seams: tuple[datetime, ...] = ()
+    late_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,10 @@ class LateRows:
 
     ``start`` and ``end`` are the window's, ``watermark`` is the one at their arrival,
     which had passed ``end``, and ``closed_in`` is the batch that closed the window.
-    ``elapsed_s`` says when they came.
+    ``elapsed_s`` says when they came. A late row belongs to no session, whichever are
+    open: it is late by its own event time, as soon as the watermark has reached that
+    time plus the ``gap`` of the sessions. ``start`` to ``end`` is then where the event
+    times of the rows lie, and no batch has closed anything.
     """
 
     batch_id: int
@@ -220,11 +225,13 @@ class LateRows:
     watermark: datetime
     rows: int
     closed_in: int | None = None
+    gap: timedelta | None = None
 
     @property
     def closed_for(self) -> timedelta:
-        """How far the watermark was past the window's end."""
-        return self.watermark - self.end
+        """How far the watermark was past the window's end; of sessions past the oldest
+        row's event time and the gap."""
+        return self.watermark - (self.start + self.gap if self.gap else self.end)
 
 
 @dataclass(frozen=True)
@@ -386,7 +393,8 @@ class Snapshot:
     of ``windows`` is then a stretch of time with sessions in it, all keys together. Of
     sessions by key ``density`` has the rows by event time: sessions of many keys lie
     over each other, and ``open_sessions`` and ``closed_sessions`` say how many there
-    are (None: not known).
+    are (None: not known). ``gap`` is that of the sessions: a row whose event time and
+    gap the watermark has reached is late.
 
     What a run keeps is bounded. Of the rows of this output ``rows_kept`` are there and
     ``rows_cut`` are not, which ``cut_text`` explains; ``windows_cut`` closed windows
@@ -395,6 +403,9 @@ class Snapshot:
     late rows can be found again, once recording has ended. ``exact`` is false where
     rows of neighbouring windows had to be counted together, ``late_exact`` where fewer
     than ``late_rows`` may have been late.
+
+    A row that several results of the run missed is one of its ``late_rows``;
+    ``late_results`` says how many results missed any.
 
     Of a run with several outputs it is the picture of number ``output``, with the
     counts of all; ``outputs`` names them, and ``more_outputs`` counts the others.
@@ -418,7 +429,9 @@ class Snapshot:
     ``silent_s`` says for how many seconds rows have come and none came out, ``facts``
     what the query is made of, ``output_counts`` what each output has given, and
     ``stepping`` that the run was started step by step. ``idle_periods`` say when
-    sources became idle and came back, oldest first.
+    sources became idle and came back, oldest first. ``clock_axis`` says whether the
+    reader chose seconds and not micro-batches as processing time; None: that is not
+    asked.
     """
 
     name: str
@@ -431,6 +444,7 @@ class Snapshot:
     rows_out: int = 0
     rows_per_s: float = 0.0
     late_rows: int = 0
+    late_results: int = 0
     batch_id: int | None = None
     batch_ms: float | None = None
     watermark: datetime | None = None
@@ -438,6 +452,7 @@ class Snapshot:
     windowed: bool = False
     window_text: str = ""
     sessions: bool = False
+    gap: timedelta | None = None
     density: tuple[WindowBar, ...] = ()
     open_sessions: int | None = None
     closed_sessions: int = 0
@@ -481,6 +496,7 @@ class Snapshot:
     facts: QueryFacts = NO_FACTS
     output_counts: tuple[OutputProgress, ...] = ()
     idle_periods: tuple[IdlePeriod, ...] = ()
+    clock_axis: bool | None = None
 
 
 def before_end(instant: datetime | None) -> datetime | None:

@@ -31,6 +31,7 @@ from arroyo_nb.run.observe.snapshot import (
 )
 from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
+from arroyo_nb.spark.observe import pane
 
 START = EPOCH.replace(tzinfo=None)
 
@@ -104,6 +105,25 @@ class TracedBatch:
     sessions: Sequence[tuple[datetime, datetime]] | None = None
     sample_us: Sequence[int] = ()
 
+    def times_by_pane(self, length: timedelta) -> Mapping[datetime, list[datetime]]:
+        """The event times of all rows, sorted, by the start of their pane; nothing
+        where only some of them are known.
+
+        Parameters
+        ----------
+        length
+            Of a pane.
+        """
+        if len(self.sample_us) != sum(self.pane_rows.values()):
+            return {}
+        panes: dict[datetime, list[datetime]] = {}
+        for time_us in sorted(self.sample_us):
+            time = EPOCH + time_us * MICROSECOND
+            panes.setdefault(time - (time - EPOCH) % length, []).append(time)
+        # Neighbouring panes that were counted together are told by their first one.
+        counted = {start: len(times) for start, times in panes.items()}
+        return panes if counted == dict(self.pane_rows) else {}
+
     @property
     def arrivals(self) -> BatchArrivals:
         """What a picture shows of its rows."""
@@ -134,8 +154,8 @@ class Trace:
         Rows that missed at least one of their windows.
     late_exact
         Whether that is exact; else there are at most so many. It is for windows of a
-        fixed width whose panes were each counted by themselves; a session ends when
-        its own rows say, and those are counted by pieces of the gap.
+        fixed width whose panes were each counted by themselves; the rows of sessions
+        are counted by pieces of the gap, but for batches of few rows.
     cut_after
         The last batch that was recorded, once there were too many; else None.
     exact
@@ -237,9 +257,13 @@ class Trace:
         closed; returns how many of its rows were late."""
         counts, late = self._tally, 0
         late_watermark = _micros(batch.late_watermark)
-        for pane, rows in batch.pane_rows.items():
+        known: Mapping[datetime, list[datetime]] = {}
+        if isinstance(self.window, nodes.SessionWindow):
+            known = batch.times_by_pane(pane(self.window))
+        for start, rows in batch.pane_rows.items():
+            times = [_micros(time) for time in known.get(start, ())]
             # A row that several of its windows missed is one late row.
-            missed, exact = counts.count(_micros(pane), rows, late_watermark)
+            missed, exact = counts.count(_micros(start), rows, late_watermark, times)
             late += missed
             if missed and not (exact and batch.exact):
                 self.late_exact = False

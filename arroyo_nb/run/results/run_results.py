@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +46,9 @@ class RunViews(Protocol):
 
     def doctor(self, run: Any, engine: Engine) -> Report:
         """Why it gives no rows."""
+
+    def telling(self) -> AbstractContextManager[Callable[[str], None] | None]:
+        """What is told again and again how far something is that takes long."""
 
 
 class RunResults(ABC):

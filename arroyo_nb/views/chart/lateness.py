@@ -20,6 +20,7 @@ from arroyo_nb.views.chart.common import (
     windowed_snapshot,
 )
 from arroyo_nb.views.formatting import duration
+from arroyo_nb.views.sections.watermark.histogram import exceeds, more_than
 
 POWERS = [0, *(10**n for n in range(13))]
 """Ticks of the logarithmic axis of rows."""
@@ -53,16 +54,22 @@ def lateness_chart(run: Plottable) -> Any:
     marks = frame(
         {
             "at": length.total_seconds(),
-            "text": f"{name} {duration(length) if length else '0 s'}",
+            "text": f"{name} {text}",
             "kind": kind,
             "line": number,
         }
-        for number, (length, name, kind) in enumerate(
+        for number, (length, name, kind, text) in enumerate(
             (
-                (lateness.delay, "delay", "delay"),
-                (lateness.keep_99, "99 % kept:", "keeps"),
-                (lateness.keep_999, "99.9 % kept:", "keeps"),
-                (lateness.keep_all, "all kept:", "keeps"),
+                (lateness.delay, "delay", "delay", duration(lateness.delay) or "0 s"),
+                *(
+                    (over, f"{share} kept:", "keeps", exceeds(over))
+                    for share, least in (
+                        ("99 %", lateness.keep_99),
+                        ("99.9 %", lateness.keep_999),
+                        ("all", lateness.keep_all),
+                    )
+                    for over in [more_than(least)]
+                ),
             )
         )
     )

@@ -7,8 +7,10 @@ again by ``run.late()``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from arroyo_nb.run.observe.snapshot import LateRows, Snapshot
+from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.event_time_axis import selects
 from arroyo_nb.views.formatting import (
@@ -17,13 +19,14 @@ from arroyo_nb.views.formatting import (
     MINUTE,
     SECOND,
     duration,
+    duration_at_least,
     escaped,
     instant,
     interval,
 )
 from arroyo_nb.views.inert import CELL, SOFT
 from arroyo_nb.views.sections import PanelViewBase
-from arroyo_nb.views.truncation_notes import late_count
+from arroyo_nb.views.truncation_notes import late_in_words
 
 MOST_LINES, MOST_STATIC_LINES = 40, 20
 """Lines of the table, in the live panel and in what stays in the notebook."""
@@ -42,6 +45,15 @@ HEADS = (
     ("window closed in", True),
 )
 """Columns of the table; numbers stand at the right."""
+
+SESSION_HEADS = (
+    ("batch", True),
+    ("rows", True),
+    ("too late by", True),
+    ("event time", False),
+    ("watermark at arrival", False),
+)
+"""The same of sessions, which no late row belongs to."""
 
 NO_WINDOW = (
     "This query has no window, so no row is late: each goes out as it comes. A row is "
@@ -86,7 +98,7 @@ class LateView(PanelViewBase):
         )
         heads = "".join(
             f'<th scope="col"{" class=r" if right else ""}>{text}</th>'
-            for text, right in HEADS
+            for text, right in _heads(snapshot)
         )
         shown = snapshot.late[::-1][:MOST_LINES]
         lines = "".join(_line(snapshot, rows) for rows in shown)
@@ -110,10 +122,11 @@ class LateView(PanelViewBase):
         )
         if not snapshot.late:
             return said if asked else ""
-        aligned = [f"{CELL}{'right' if right else 'left'}" for _, right in HEADS]
+        columns = _heads(snapshot)
+        aligned = [f"{CELL}{'right' if right else 'left'}" for _, right in columns]
         heads = "".join(
             f'<th style="{style}">{text}</th>'
-            for (text, _), style in zip(HEADS, aligned, strict=True)
+            for (text, _), style in zip(columns, aligned, strict=True)
         )
         lines = "".join(
             "<tr>"
@@ -136,33 +149,44 @@ class LateView(PanelViewBase):
         )
 
 
+def _heads(snapshot: Snapshot) -> tuple[tuple[str, bool], ...]:
+    return SESSION_HEADS if snapshot.sessions else HEADS
+
+
 def _cells(rows: LateRows) -> tuple[str, ...]:
-    """A line of the table: a cell for each of :data:`HEADS`."""
-    return (
+    """A line of the table: a cell for each of :data:`HEADS`, or of
+    :data:`SESSION_HEADS`."""
+    is_one = rows.gap is not None and rows.end - rows.start <= MICROSECOND
+    which = instant(rows.start) if is_one else interval(rows.start, rows.end)
+    cells = (
         f"{rows.batch_id:,}",
         f"× {rows.rows:,}",
         closed_for(rows),
-        interval(rows.start, rows.end),
+        which,
         "end of input" if rows.watermark >= END_OF_TIME else instant(rows.watermark),
-        "" if rows.closed_in is None else f"batch {rows.closed_in:,}",
     )
+    if rows.gap is not None:
+        return cells
+    return (*cells, "" if rows.closed_in is None else f"batch {rows.closed_in:,}")
 
 
 def closed_for(rows: LateRows) -> str:
-    """How far the watermark was past the window's end."""
+    """How far the watermark was past the window's end, or past the gap after a row."""
     if rows.watermark >= END_OF_TIME:
         return "after the end"
-    return duration(rows.closed_for) if rows.closed_for else "0 s"
+    return duration_at_least(rows.closed_for) if rows.closed_for else "0 s"
 
 
 def _line(snapshot: Snapshot, rows: LateRows) -> str:
-    batch, number, by, window, watermark, closed = _cells(rows)
+    batch, number, by, which, watermark, *closed = _cells(rows)
     dim = "" if _belongs(snapshot, rows) else ' class="dim"'
+    if rows.gap is None:
+        select = selects(rows.start, rows.end)
+        which = f'<button type="button" {select}>{which}</button>'
+    last = "".join(f'<td class="r">{cell}</td>' for cell in closed)
     return (
         f'<tr{dim}><td class="r">{batch}</td><td class="r">{number}</td>'
-        f'<td class="r by">{by}</td>'
-        f'<td><button type="button" {selects(rows.start, rows.end)}>{window}</button>'
-        f'</td><td>{watermark}</td><td class="r">{closed}</td></tr>'
+        f'<td class="r by">{by}</td><td>{which}</td><td>{watermark}</td>{last}</tr>'
     )
 
 
@@ -171,6 +195,8 @@ def _belongs(snapshot: Snapshot, rows: LateRows) -> bool:
     chosen = snapshot.selected
     if chosen is None or chosen.start is None:
         return True
+    if rows.gap is not None:
+        return chosen.has_time(rows.start)
     return (chosen.start, chosen.end) == (rows.start, rows.end)
 
 
@@ -183,16 +209,11 @@ def sentences(snapshot: Snapshot, most: int) -> list[str]:
     run = snapshot.handle
     if not snapshot.late:
         return [
-            f"× {late_count(snapshot)} late; {run}.late() lists them with their values."
+            f"× {late_in_words(snapshot)}; {run}.late() lists them with their values."
         ]
     listed = sum(rows.rows for rows in snapshot.late[::-1][:most])
     more = snapshot.late_rows - listed
-    said = [
-        "A row is late where the watermark had passed the end of its window when it "
-        "came: the window was closed, its result was final, and the row is in none.",
-        "Closed for: how far the watermark had passed the end of the window. A delay "
-        "that is longer by so much would have kept the row.",
-    ]
+    said = _session_rule(snapshot.gap) if snapshot.gap else _window_rule()
     if more > 0:
         said.append(f"+ {more:,} more: {_listing(run)}")
     else:
@@ -200,10 +221,30 @@ def sentences(snapshot: Snapshot, most: int) -> list[str]:
     return said
 
 
+def _window_rule() -> list[str]:
+    return [
+        "A row is late where the watermark had reached the end of its window when it "
+        "came: the window was closed, its result was final, and the row is in none.",
+        "Closed for: how far the watermark was past the end of the window. A delay "
+        "that is longer by more than that would have kept the row.",
+    ]
+
+
+def _session_rule(gap: timedelta) -> list[str]:
+    return [
+        f"A row is late where the watermark had reached its event time plus the gap "
+        f"({duration(gap)}) when it came. It begins no session and joins none, not "
+        "even one that is still open.",
+        "Too late by: how far the watermark was past that. A delay that is longer by "
+        "more than that would have kept the row.",
+        "Arroyo is stricter: it drops every row behind the watermark.",
+    ]
+
+
 def _listing(run: str) -> str:
     return (
         f"{run}.late() lists them with their values; its late_by counts from the event "
-        "time of the row, and not from the end of the window."
+        "time of the row."
     )
 
 
@@ -216,20 +257,21 @@ def sums_by_lateness(late: Sequence[LateRows]) -> list[tuple[str, int]]:
     >>> sums_by_lateness([rows])
     [('closed for 1 min to 10 min', 4)]
     """
+    what = "too late by" if late and late[0].gap else "closed for"
     sums: dict[int, int] = {}
     for rows in late:
         place = sum(rows.closed_for >= limit for limit in LIMITS)
         sums[place] = sums.get(place, 0) + rows.rows
-    return [(_stretch(place), sums[place]) for place in sorted(sums)]
+    return [(f"{what} {_stretch(place)}", sums[place]) for place in sorted(sums)]
 
 
 def _stretch(place: int) -> str:
     if place == 0:
-        return f"closed for less than {duration(LIMITS[0])}"
+        return f"less than {duration(LIMITS[0])}"
     if place == len(LIMITS):
-        return f"closed for more than {duration(LIMITS[-1])}"
+        return f"more than {duration(LIMITS[-1])}"
     low, high = LIMITS[place - 1], LIMITS[place]
-    return f"closed for {duration(low)} to {duration(high)}"
+    return f"{duration(low)} to {duration(high)}"
 
 
 VIEW = LateView()

@@ -55,6 +55,7 @@ PLAIN = Snapshot(
     max_event_time=at(12, 21),
     sources=(CLICKS,),
     can_pause=True,
+    elapsed_s=60.0,
     silent_s=6.0,
     output_counts=(OutputProgress("preview", 0),),
 )

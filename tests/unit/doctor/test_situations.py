@@ -303,3 +303,23 @@ def test_the_doctor_loads_no_spark() -> None:
         "assert 'pyspark' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+DELAYED = next(s for s in SITUATIONS if s.code == "delay").snapshot
+
+
+@pytest.mark.parametrize(
+    "early",
+    [
+        {"elapsed_s": 3.0},
+        {"stepping": True},
+        {"rows_per_s": 12.0},
+        {"sources": (replace(DELAYED.sources[0], unread=True),)},
+        {"sources": (replace(DELAYED.sources[0], due_s=2.0),)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_shorter_delay_is_no_advice_while_rows_are_still_to_come(early) -> None:
+    assert "shorter delay" in str(diagnose(Examination(DELAYED)))
+    found = diagnose(Examination(replace(DELAYED, **early)))
+    assert "shorter delay" not in str(found)

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble
+from arroyo_nb.run.observe.late_table import windows_of
 from arroyo_nb.run.observe.snapshot import WindowState
 from arroyo_nb.run.observe.trace import Trace, TracedBatch
-from arroyo_nb.schema import EPOCH
+from arroyo_nb.schema import EPOCH, MICROSECOND
 from arroyo_nb.spark.observe import pane
 
 HOUR = timedelta(hours=1)
@@ -241,6 +242,49 @@ def test_late_rows_of_sessions_are_counted_as_far_as_pieces_can_tell():
     bars = trace.windows()
     assert sum(b.rows for b in bars) == 12
     assert sum(b.late_rows for b in bars) == 5
+
+
+def sampled(number, watermark, late_watermark, *hours):
+    """A batch whose sample has all of its rows."""
+    times = [aware(hour) for hour in hours]
+    panes = Counter(time.replace(minute=0, second=0, microsecond=0) for time in times)
+    return replace(
+        batch(number, watermark, late_watermark),
+        pane_rows=panes,
+        sample_us=tuple((time - EPOCH) // MICROSECOND for time in times),
+    )
+
+
+def test_a_late_row_beside_an_open_session_belongs_to_none():
+    """The gap is 8 h: at a watermark of 20:00 rows up to 12:00 are late, also where
+    they would have made an open session longer."""
+    trace = Trace(SessionWindow(GAP))
+    trace.add(sampled(0, None, None, 15, 19))
+    trace.add(sampled(1, 20, 20, 12, 12.5, 13))
+    assert (trace.late_rows, trace.late_exact) == (1, True)
+    (late,) = trace.late
+    assert (late.start, late.end - late.start) == (at(12), MICROSECOND)
+    assert (late.rows, late.gap, late.closed_in) == (1, GAP, None)
+    assert late.closed_for == timedelta(0)
+    (alone,) = (bar for bar in trace.windows() if bar.late_only)
+    (session,) = (bar for bar in trace.windows() if not bar.late_only)
+    assert (alone.start, alone.rows, alone.late_rows) == (at(12), 0, 1)
+    assert (session.rows, session.late_rows) == (4, 0)
+    assert session.state is WindowState.OPEN
+    table = windows_of(trace.windows()).to_pylist()
+    assert {row["state"] for row in table} == {None, "open"}
+
+
+def test_the_delay_that_keeps_a_late_row_of_a_session_exceeds_how_late_it_is():
+    trace = Trace(SessionWindow(GAP), HOUR)
+    trace.add(replace(sampled(0, None, None, 21), max_event_time=aware(21)))
+    trace.add(sampled(1, 20, None, 20))
+    trace.add(sampled(2, 20, 20, 11.5))
+    (late,) = trace.late
+    half = timedelta(minutes=30)
+    assert late.closed_for == half
+    # The delay is an hour; longer by half an hour, the watermark reaches the limit.
+    assert trace.lateness.keep_all == HOUR + half + timedelta(milliseconds=1)
 
 
 def test_a_stream_without_a_pause_is_one_bar_of_bounded_size():

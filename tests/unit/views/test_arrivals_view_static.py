@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from drawing import assert_is_sound, labels, pictures
@@ -98,6 +99,7 @@ def test_each_row_is_a_dot_and_each_late_one_a_cross() -> None:
     assert dots(made.svg) + dots(made.svg, "crosses") == 8
     assert dots(made.svg, "crosses") == few.late_rows == 1
     shown = [text for text, _ in labels(pictures(made.svg)[0])]
+    assert made.svg.count("<title>event time 08:53:11, micro-batch 4</title>") == 1
     # Rows of a class room carry their event times.
     assert sum(bool(re.fullmatch(r"\d\d:\d\d:\d\d", text)) for text in shown) == 8
 
@@ -131,10 +133,8 @@ def test_a_window_is_shaded_from_where_it_closed() -> None:
     closed = [bar for bar in made.bands if bar.state is WindowState.CLOSED]
     for bar in closed:
         assert bar.closed_in is not None
-        elapsed_s = next(
-            p.elapsed_s for p in TUMBLE.history if p.batch_id == bar.closed_in
-        )
-        assert made.closing_x(bar) == pytest.approx(made.x(elapsed_s))
+        (point,) = (p for p in TUMBLE.history if p.batch_id == bar.closed_in)
+        assert made.closing_x(bar) == pytest.approx(made.x_of(point))
         assert any(x == pytest.approx(made.closing_x(bar), abs=0.06) for x in past)
     assert f"closed in batch {closed[-1].closed_in}" in svg
     # A late row comes where its window is shaded.
@@ -213,13 +213,14 @@ def test_each_window_can_be_pressed() -> None:
 def test_the_ideal_line_is_there_where_the_speed_is_known() -> None:
     assert 'class="ideal"' not in body(TUMBLE, view="arrivals")
     # Six minutes of event time come in 0.4 s.
-    svg = body(replace(TUMBLE, speed=900.0), view="arrivals")
+    played = replace(TUMBLE, speed=900.0, clock_axis=True)
+    svg = body(played, view="arrivals")
     line = re.search(
         r'<line class="ideal" x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)"',
         svg,
     )
     assert line is not None
-    made = layout(TUMBLE)
+    made = layout(played)
     assert made is not None
     newest = TUMBLE.history[0].max_event_time
     assert newest is not None
@@ -229,8 +230,37 @@ def test_the_ideal_line_is_there_where_the_speed_is_known() -> None:
     assert last_y == pytest.approx(made.up.at(newest + passed), abs=1)
     for speed in (0.001, 1e9, 1e300):
         assert_is_sound(
-            pictures(body(replace(TUMBLE, speed=speed), view="arrivals"))[0]
+            pictures(body(replace(played, speed=speed), view="arrivals"))[0]
         )
+
+
+def test_micro_batches_have_equal_room_and_seconds_where_the_clock_is_chosen() -> None:
+    """Whoever steps waits: seconds say nothing of the stream."""
+    few = TIMES["class"].snapshot()
+    waits = {batch: float(3**batch) for batch in range(len(few.history))}
+    stepped = replace(
+        few,
+        history=tuple(replace(p, elapsed_s=waits[p.batch_id]) for p in few.history),
+        arrivals=tuple(replace(b, elapsed_s=waits[b.batch_id]) for b in few.arrivals),
+    )
+    made = layout(stepped)
+    assert made is not None
+    xs = [made.x_of(point) for point in made.points]
+    gaps = [b - a for a, b in pairwise(xs)]
+    assert max(gaps) == pytest.approx(min(gaps), abs=0.2)
+    html = body(stepped, view="arrivals")
+    assert "micro-batch →" in html
+    assert "processing time →" not in html
+    assert "axis: show" not in html  # nobody would hear it
+    clock = layout(replace(stepped, clock_axis=True))
+    assert clock is not None
+    gaps = [b - a for a, b in pairwise(map(clock.x_of, clock.points))]
+    assert gaps[-1] > 20 * gaps[1]
+    html = body(replace(stepped, clock_axis=True), view="arrivals")
+    assert "processing time →" in html
+    assert 'data-do="axis batches"' in html
+    turned = body(replace(stepped, clock_axis=False), view="arrivals")
+    assert 'data-do="axis clock"' in turned
 
 
 def test_the_end_of_the_input_is_no_time() -> None:

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from html_page import Page
 from scenes import END, TUMBLE, UNWINDOWED, at
 from time_scenes import MINUTE, TIMES, Stream
 
-from arroyo_nb.run.observe.snapshot import LateRows, Selection, Snapshot
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.observe.late_ledger import late_in_results
+from arroyo_nb.run.observe.snapshot import (
+    BatchArrivals,
+    LateRows,
+    MarkPoint,
+    RunState,
+    Selection,
+    Snapshot,
+    WindowBar,
+    WindowState,
+)
 from arroyo_nb.views import static_html
 from arroyo_nb.views.panel import body
+from arroyo_nb.views.sections import VIEWS
+from arroyo_nb.views.sections.arrivals.layout import layout
 from arroyo_nb.views.sections.late import (
     LIMITS,
     MOST_LINES,
@@ -121,3 +137,103 @@ def test_what_stays_has_late_rows_where_there_are_any() -> None:
     assert "17 s" in Page(html).text
     assert "<details open>" in static_html.bundle(LATE, view="late")["text/html"]
     assert "× late rows" not in static_html.bundle(replace(LATE, late=()))["text/html"]
+
+
+def late_for_sessions() -> Snapshot:
+    """A row of 10:00:12, when the watermark was at 10:00:31, with a gap of 8 s; beside
+    it an open session from 10:00:15."""
+    noon = at(10)
+
+    def second(number: float) -> datetime:
+        return noon + timedelta(seconds=number)
+
+    gap = timedelta(seconds=8)
+    row = second(12)
+    end = row + timedelta(microseconds=1)
+    return Snapshot(
+        "s",
+        RunState.RUNNING,
+        windowed=True,
+        sessions=True,
+        gap=gap,
+        late_rows=1,
+        late_results=3,
+        watermark=second(31),
+        max_event_time=second(33),
+        windows=(
+            WindowBar(row, end, 0, 1, WindowState.CLOSED, late_only=True),
+            WindowBar(second(15), second(41), 3, 0, WindowState.OPEN),
+        ),
+        late=(LateRows(9, 2.0, row, end, second(31), 1, gap=gap),),
+        history=tuple(
+            MarkPoint(batch, batch * 0.2, second(33), second(31))
+            for batch in range(8, 11)
+        ),
+        arrivals=(
+            # Not late, though its session would be one that has closed.
+            BatchArrivals(8, 8 * 0.2, 1, (second(24),), second(31)),
+            BatchArrivals(9, 9 * 0.2, 2, (row, second(30)), second(31)),
+        ),
+    )
+
+
+def test_a_late_row_of_sessions_is_told_by_its_own_time() -> None:
+    told = late_for_sessions()
+    html = body(told, view="late")
+    assert lines(html) == [
+        ["9", "× 1", "11 s", "2013-01-01 10:00:12", "2013-01-01 10:00:31"]
+    ]
+    text = Page(html).text
+    assert "the watermark had reached its event time plus the gap (8 s)" in text
+    assert "longer by more than that would have kept the row" in text
+    assert "Arroyo is stricter" in text
+    assert "closed in" not in text
+    assert "closed for" not in text
+
+
+def test_a_late_row_of_sessions_is_drawn_at_its_time_and_no_session_is_for_it() -> None:
+    told = late_for_sessions()
+    svg = VIEWS.get("windows").live(told, "")
+    assert svg.count('class="bar open"') == 2  # the open session, and the legend's
+    assert svg.count('class="bar closed"') == 1  # the legend's
+    assert "in no session</title>" in svg
+    made = layout(told)
+    assert made is not None
+    assert [(dot.moment.second, dot.late) for dot in made.dots] == [
+        (24, False),
+        (12, True),
+        (30, False),
+    ]
+
+
+def test_one_row_that_several_results_missed_is_one_late_row() -> None:
+    told = late_for_sessions()
+    for page in (body(told), static_html.bundle(told)["text/html"]):
+        assert "1 late in 3 results" in Page(page).text
+    source = (
+        "CREATE TABLE c (at TIMESTAMP NOT NULL, k TEXT, v BIGINT, WATERMARK FOR at AS "
+        "at - INTERVAL '1 second') WITH (connector = 'single_file', path = 'c.json', "
+        "type = 'source', format = 'json');"
+    )
+    windows = ("tumble(INTERVAL '5 seconds')", "session(INTERVAL '8 seconds')")
+
+    def inputs(*queries: str) -> list[nodes.Node]:
+        script = source + ";".join(queries)
+        return [
+            node.input
+            for sink in plan_script(script, Catalog()).sinks
+            for node in walk(sink)
+            if isinstance(node, nodes.WindowAggregate)
+        ]
+
+    same = inputs(
+        f"SELECT {windows[0]} AS w, count(*) AS n FROM c GROUP BY w",
+        f"SELECT {windows[1]} AS w, k, sum(v) AS n FROM c GROUP BY w, k",
+    )
+    assert late_in_results(zip(same, (1, 1), strict=True)) == 1
+    assert late_in_results(zip(same, (1, 5), strict=True)) == 5
+    others = inputs(
+        f"SELECT {windows[0]} AS w, count(*) AS n FROM c WHERE v > 1 GROUP BY w",
+        f"SELECT {windows[0]} AS w, count(*) AS n FROM c WHERE v <= 1 GROUP BY w",
+    )
+    assert late_in_results(zip(others, (1, 5), strict=True)) == 6

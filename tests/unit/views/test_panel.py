@@ -524,7 +524,7 @@ def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
     svg = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
     assert svg.tag.endswith("svg")
     assert "snapshot at watermark 2013-01-01 11:12" in page.text
-    assert "run the cell again for the live view" in page.text
+    assert "live view: %arroyo show departures_by_hour" in page.text
 
 
 def test_snapshot_tells_what_was_dropped_and_why() -> None:

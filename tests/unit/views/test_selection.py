@@ -233,7 +233,7 @@ def test_a_panel_follows_clicks() -> None:
     page.press("output 0")
     page.press("select key 1")
     # What stays is the first output as a whole, with a few rows of the other.
-    run.stop()
+    page.press("stop")
     assert not panel.refresh()
     stayed = page.shown[0]["text/html"]
     assert "LGA" in stayed

@@ -77,11 +77,14 @@ def test_the_outcome_takes_the_place_of_the_progress(shown, monkeypatch):
 
 
 @pytest.mark.parametrize("problem", [KeyboardInterrupt(), RunProblem("no rows")])
-def test_nothing_stays_of_the_progress_where_there_is_no_outcome(shown, problem):
+def test_where_there_is_no_outcome_the_progress_says_so(shown, problem):
+    """An output without content is an error of some pages."""
+
     def whatif(*_, tell, **__):
         tell("batch 10 of 11")
         raise problem
 
     with pytest.raises((Interrupted, RunProblem)):
         whatif_commands.whatif(SimpleNamespace(whatif=whatif), {}, "r1")
-    assert [each["text/plain"] for each in shown] == [""]
+    said = "the what-if of r1 gave no result"
+    assert [each["text/plain"] for each in shown] == [said]

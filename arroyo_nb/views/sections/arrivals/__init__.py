@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.formatting import count, escaped
+from arroyo_nb.views.formatting import count, duration, escaped
 from arroyo_nb.views.inert import SOFT, image
 from arroyo_nb.views.sections import PanelViewBase
 from arroyo_nb.views.sections.arrivals.picture import Picture, picture
 
 NOTHING = "No event time seen yet."
 WORDS_CHARS = 500
+AXIS_MESSAGE = "axis "
+"""What the message of the button for the axis begins with."""
 
 
 class ArrivalsView(PanelViewBase):
@@ -28,7 +30,7 @@ class ArrivalsView(PanelViewBase):
         if (drawn := picture(snapshot)) is None:
             return f'<p class="soft">{NOTHING}</p>'
         said = escaped(in_words(snapshot, drawn), WORDS_CHARS)
-        return f'{drawn.svg}<p class="soft">{said}</p>'
+        return f'{drawn.svg}{axis_button(snapshot)}<p class="soft">{said}</p>'
 
     def static(
         self,
@@ -45,6 +47,27 @@ class ArrivalsView(PanelViewBase):
         return f'{made}<p style="{SOFT}">{said}</p>'
 
 
+def axis_button(snapshot: Snapshot) -> str:
+    """What turns the axis of processing time; empty where nobody hears it."""
+    if snapshot.clock_axis is None:
+        return ""
+    to, text = ("batches", "equal micro-batches") if snapshot.clock_axis else (
+        "clock", "the clock")  # fmt: skip
+    return (
+        f'<p class="turn"><button type="button" data-do="{AXIS_MESSAGE}{to}">'
+        f"axis: show {text}</button></p>"
+    )
+
+
+def chosen_axis(message: str) -> bool | None:
+    """Whether a message of the page asks for the clock; None: it asks for no axis.
+
+    >>> chosen_axis("axis clock"), chosen_axis("axis batches"), chosen_axis("stop")
+    (True, False, None)
+    """
+    return {f"{AXIS_MESSAGE}clock": True, f"{AXIS_MESSAGE}batches": False}.get(message)
+
+
 def in_words(snapshot: Snapshot, drawn: Picture) -> str:
     """What a dot is, and what the picture leaves out."""
     rows = drawn.rows
@@ -56,7 +79,8 @@ def in_words(snapshot: Snapshot, drawn: Picture) -> str:
     batches = count(drawn.batches, "micro-batch")
     drawn_of = "" if drawn.dots == rows else f", {drawn.dots:,} of them drawn"
     said = [
-        "A dot is a row: across, the micro-batch that read it; up, its event time. "
+        "A dot is a row: across, the micro-batch that read it"
+        f"{', by the clock' if snapshot.clock_axis else ''}; up, its event time. "
         f"{count(rows, 'row')} in {batches}{drawn_of}. " + _who_is_late(drawn)
     ]
     if drawn.all_batches > drawn.batches:
@@ -71,8 +95,13 @@ def in_words(snapshot: Snapshot, drawn: Picture) -> str:
 
 
 def _who_is_late(drawn: Picture) -> str:
+    if drawn.gap is not None:
+        return (
+            "A row is late where the watermark had reached its event time plus the gap "
+            f"({duration(drawn.gap)}), whichever sessions are open."
+        )
     if drawn.has_window:
-        return "A row is late where the watermark had passed the end of its window."
+        return "A row is late where the watermark had reached the end of its window."
     said = "Without a window no row is late: each is processed"
     if drawn.behind:
         said += f", also the {drawn.behind:,} that came behind the watermark (○)"

@@ -1,7 +1,9 @@
 """Where the marks of event time against processing time lie.
 
-Processing time runs across, from the start of the run or of what is known of it; event
-time runs up. Nothing here makes SVG.
+Processing time runs across, from the start of the run or of what is known of it: each
+micro-batch has the same room, or each second where the reader has chosen the clock.
+While somebody steps, or the first batch waits for Spark, seconds say nothing of the
+stream. Event time runs up. Nothing here makes SVG.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from arroyo_nb.run.observe.history import HISTORY_POINTS, thinned
+from arroyo_nb.run.observe.late_ledger import is_late_for_sessions
 from arroyo_nb.run.observe.snapshot import (
     BatchArrivals,
     MarkPoint,
@@ -23,7 +26,7 @@ from arroyo_nb.run.observe.snapshot import (
     WindowState,
 )
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN, Axis
-from arroyo_nb.views.event_time_axis import CHAR, WIDTH
+from arroyo_nb.views.event_time_axis import WIDTH, text_width
 from arroyo_nb.views.formatting import clock_within
 
 LEFT, TOP, HEIGHT = 92, 26, 270
@@ -96,8 +99,8 @@ class Layout:
     @cached_property
     def left(self) -> float:
         """Where the plot begins."""
-        longest = max((len(text) for _, text in self.up.ticks(TICKS_APART)), default=0)
-        return max(LEFT, round(longest * CHAR) + 16)
+        texts = [text for _, text in self.up.ticks(TICKS_APART)]
+        return max(LEFT, round(max(map(text_width, texts), default=0)) + 16)
 
     @cached_property
     def right(self) -> float:
@@ -105,8 +108,8 @@ class Layout:
         last = self.points[-1]
         moments = [m for m in (last.max_event_time, self.mark(last)) if m is not None]
         texts = [f"newest event {clock_within(m, self.span)} ↓" for m in moments]
-        longest = max(map(len, texts), default=0)
-        return WIDTH - max(BESIDE, longest * CHAR + 12)
+        longest = max((text_width(text, bold=True) for text in texts), default=0)
+        return WIDTH - max(BESIDE, longest + 12)
 
     @cached_property
     def span(self) -> timedelta:
@@ -154,9 +157,21 @@ class Layout:
         watermark."""
         return not self.batches or self.batches[-1].has_window
 
-    def x(self, elapsed_s: float) -> float:
-        """Where a moment of processing time lies."""
-        return self.across.at(ORIGIN + timedelta(seconds=max(elapsed_s, 0.0)))
+    @property
+    def by_clock(self) -> bool:
+        """Whether seconds run across, and not micro-batches."""
+        return bool(self.snapshot.clock_axis)
+
+    def x(self, batch_id: int, elapsed_s: float) -> float:
+        """Where a micro-batch lies that ended so many seconds after the start."""
+        if self.by_clock:
+            return self.across.at(ORIGIN + timedelta(seconds=max(elapsed_s, 0.0)))
+        left, right = self.across.left, self.across.right
+        first, last = self.points[0].batch_id, self.points[-1].batch_id
+        if first == last:
+            return round((left + right) / 2, 1)
+        share = min(max((batch_id - first) / (last - first), 0.0), 1.0)
+        return round(left + share * (right - left), 1)
 
     @cached_property
     def times(self) -> tuple[datetime, ...]:
@@ -227,7 +242,7 @@ class Layout:
     def _dots(
         self, batch: BatchArrivals, chosen: Sequence[tuple[datetime, bool]], room: float
     ) -> Iterator[Dot]:
-        x = self.x(batch.elapsed_s)
+        x = self.x_of(batch)
         for i, (moment, late) in enumerate(chosen):
             # Rows of one batch came at once: they lie beside each other to be told
             # apart, in the same places in each frame.
@@ -237,7 +252,7 @@ class Layout:
     @cached_property
     def _room(self) -> tuple[float, ...]:
         """Pixels that the rows of each batch have across."""
-        xs = [self.x(batch.elapsed_s) for batch in self.batches]
+        xs = [self.x_of(batch) for batch in self.batches]
         gaps = [b - a for a, b in pairwise(xs)]
         nearest = [
             min(before, after)
@@ -292,13 +307,15 @@ class Layout:
             at = bisect_right([p.batch_id for p in self.points], bar.closed_in - 1)
             exact = self._elapsed.get(bar.closed_in)
             if exact is not None:
-                return self.x(exact)
-            return self.x(self.points[min(at, len(self.points) - 1)].elapsed_s)
-        passed = (
-            p.elapsed_s for p in self.points if p.watermark and p.watermark >= bar.end
-        )
+                return self.x(bar.closed_in, exact)
+            return self.x_of(self.points[min(at, len(self.points) - 1)])
+        passed = (p for p in self.points if p.watermark and p.watermark >= bar.end)
         found = next(passed, None)
-        return None if found is None else self.x(found)
+        return None if found is None else self.x_of(found)
+
+    def x_of(self, point: MarkPoint | BatchArrivals) -> float:
+        """Where a point of the curves, or the rows of a micro-batch, lie."""
+        return self.x(point.batch_id, point.elapsed_s)
 
     @cached_property
     def _elapsed(self) -> dict[int, float]:
@@ -344,12 +361,18 @@ def late_and_other_times(
         late: list[datetime] = []
         others: list[datetime] = []
         for moment in batch.times:
-            is_late = (
-                closed.has_missed(moment, batch.late_before)
-                or any(start <= moment < end for start, end in known)
-                if batch.has_window
-                else batch.is_behind(moment)
-            )
+            if not batch.has_window:
+                is_late = batch.is_behind(moment)
+            elif snapshot.gap is not None:
+                # Whichever sessions are open or have closed: they say nothing of it.
+                mark = batch.late_before
+                is_late = mark is not None and is_late_for_sessions(
+                    moment, snapshot.gap, mark
+                )
+            else:
+                is_late = closed.has_missed(moment, batch.late_before) or any(
+                    start <= moment < end for start, end in known
+                )
             (late if is_late else others).append(moment)
         parted.append((batch, tuple(late), tuple(others)))
     return tuple(parted)

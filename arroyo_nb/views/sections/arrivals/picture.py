@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from arroyo_nb.run.observe.snapshot import LateRows, Snapshot, WindowBar, WindowState
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN
-from arroyo_nb.views.event_time_axis import CHAR, WIDTH, selects, svg, title
+from arroyo_nb.views.event_time_axis import WIDTH, selects, svg, text_width, title
 from arroyo_nb.views.formatting import (
     DAY,
     clock,
@@ -35,11 +35,15 @@ from arroyo_nb.views.sections.arrivals.layout import (
     layout,
 )
 
-FOOT = 68
-"""Pixels below the plot: two rows of labels, and the legend."""
+LEGEND_AT = 43
+"""Pixels from the plot to the legend; with the clock another row of labels lies
+between."""
 
 FEW = 16
 """So few rows carry their event times."""
+
+FEW_TOLD = 100
+"""Of so few rows each says its event time and its batch where the pointer is on it."""
 
 MANY_LATE = 5
 """So many late rows of a window and a micro-batch are counted, if not all are drawn."""
@@ -56,7 +60,7 @@ class Picture:
     ``all_batches``. ``below`` of the dots lie at the lower edge, as they are earlier.
     ``narrow_windows`` are too narrow, and ``from_batch`` is the first micro-batch that
     is drawn, where it is not that of the run. Without a window ``behind`` of the dots
-    are below the watermark.
+    are below the watermark. ``gap`` is that of sessions.
     """
 
     svg: str
@@ -69,6 +73,7 @@ class Picture:
     from_batch: int
     has_window: bool
     behind: int
+    gap: timedelta | None
 
 
 def picture(snapshot: Snapshot) -> Picture | None:
@@ -76,6 +81,7 @@ def picture(snapshot: Snapshot) -> Picture | None:
     if (made := layout(snapshot)) is None:
         return None
     places = LabelPlaces(Box(made.left - 6, TOP, made.right, made.bottom + 36))
+    legend_y = made.bottom + LEGEND_AT + 15 * made.by_clock
     for dot in _sampled(made.dots):
         places.take(Box(dot.x - 3, dot.y - 3, dot.x + 3, dot.y + 3))
     for box in _curve_boxes(made):
@@ -101,10 +107,10 @@ def picture(snapshot: Snapshot) -> Picture | None:
         *_times(made, places),
         *_window_names(made, places),
         *_end_labels(made),
-        *_legend(made, late=bool(crosses)),
+        *_legend(made, legend_y, late=bool(crosses)),
     ]
     return Picture(
-        svg(round(made.bottom) + FOOT, _in_words(made, len(crosses)), parts),
+        svg(round(legend_y) + 10, _in_words(made, len(crosses)), parts),
         dots=len(made.dots),
         rows=sum(batch.rows for batch in made.batches),
         batches=len(made.batches),
@@ -114,6 +120,7 @@ def picture(snapshot: Snapshot) -> Picture | None:
         from_batch=made.from_batch,
         has_window=made.has_window,
         behind=0 if made.has_window else len(crosses),
+        gap=snapshot.gap,
     )
 
 
@@ -124,11 +131,31 @@ def _sampled(dots: Sequence[Dot]) -> Sequence[Dot]:
 
 
 def _curve_boxes(made: Layout) -> Iterator[Box]:
-    """What the watermark covers."""
+    """What the watermark, the newest event and the ends of windows cover."""
+    newest = _newest_corners(made)
+    for before, after in pairwise(newest):
+        yield from _line_boxes(before, after)
+    if ideal := _ideal_line(made):
+        yield from _line_boxes(*ideal)
+    if steps := _steps(made):
+        x, y = steps[-1]
+        yield Box(x, y - 2, made.right, y + 2)
     for before, after in pairwise(_steps(made)):
         (x, y), (next_x, next_y) = before, after
         yield Box(x, y - 2, next_x, y + 2)
         yield Box(next_x - 2, min(y, next_y), next_x + 2, max(y, next_y))
+
+
+def _line_boxes(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box]:
+    """A slanting line as boxes of a few pixels."""
+    (x, y), (to_x, to_y) = start, end
+    number = max(int(max(abs(to_x - x), abs(to_y - y)) / 4), 1)
+    at = [
+        (x + (to_x - x) * i / number, y + (to_y - y) * i / number)
+        for i in range(number + 1)
+    ]
+    for (a, b), (c, d) in pairwise(at):
+        yield Box(min(a, c) - 1, min(b, d) - 1, max(a, c) + 1, max(b, d) + 1)
 
 
 def _bands(made: Layout) -> Iterator[str]:
@@ -185,34 +212,44 @@ def _processing_ticks(made: Layout, places: LabelPlaces) -> Iterator[str]:
         f'y2="{bottom}"/><line class="axis" x1="{made.left}" x2="{made.left}" '
         f'y1="{TOP}" y2="{bottom}"/>'
     )
+    beside = f'<text x="{made.right + 8:.1f}" y="{bottom + 16}">'
+    if not made.by_clock:
+        yield f"{beside}micro-batch →</text>"
+        yield from _batch_numbers(made, places, bottom + 16, ticks=True)
+        return
     for moment, _ in made.across.ticks(apart=80):
         x = made.across.at(moment)
         passed = moment - ORIGIN
         text = duration(passed) if passed else "start"
         yield f'<line class="tick" x1="{x}" x2="{x}" y1="{TOP}" y2="{bottom + 4}"/>'
         yield places.label(text, [(x, bottom + 16, "middle"), (x, bottom + 16, "end")])
-    yield (f'<text x="{made.right + 8:.1f}" y="{bottom + 16}">processing time →</text>')
-    yield from _batch_numbers(made, places)
+    yield f"{beside}processing time →</text>"
+    drawn = "".join(_batch_numbers(made, places, bottom + 31, ticks=False))
+    yield drawn
+    if drawn:
+        x = made.left - 8
+        yield f'<text x="{x}" y="{bottom + 31}" text-anchor="end">micro-batch</text>'
 
 
-def _batch_numbers(made: Layout, places: LabelPlaces) -> Iterator[str]:
-    """Numbers of micro-batches below the plot, evenly chosen."""
-    y = made.bottom + 31
+def _batch_numbers(
+    made: Layout, places: LabelPlaces, y: float, *, ticks: bool
+) -> Iterator[str]:
+    """Numbers of micro-batches below the plot, evenly chosen; ``ticks``: with lines."""
     batches = [(b.batch_id, b.elapsed_s) for b in made.batches]
     batches = batches or [(p.batch_id, p.elapsed_s) for p in made.points]
     numbers = batches[-1][0] - batches[0][0] + 1
-    wide = (len(f"{batches[-1][0]:,}") + 2) * CHAR
+    wide = text_width(f"{batches[-1][0]:,}") + 14
     fit = max((made.right - made.left) / wide, 1.0)
     step = next(s for s in _round_numbers() if s * fit >= numbers)
-    drawn = [
-        places.label(f"{number:,}", [(made.x(elapsed_s), y, "middle")])
-        for number, elapsed_s in batches
-        if number % step == 0 or len(batches) == 1
-    ]
-    yield from drawn
-    if any(drawn):
-        x = made.left - 8
-        yield f'<text x="{x}" y="{y}" text-anchor="end">micro-batch</text>'
+    for number, elapsed_s in batches:
+        if number % step == 0 or len(batches) == 1:
+            x = made.x(number, elapsed_s)
+            if ticks:
+                yield (
+                    f'<line class="tick" x1="{x}" x2="{x}" y1="{TOP}" '
+                    f'y2="{made.bottom + 4}"/>'
+                )
+            yield places.label(f"{number:,}", [(x, y, "middle")])
 
 
 def _round_numbers() -> Iterator[int]:
@@ -232,12 +269,15 @@ def _ends(made: Layout) -> Iterator[str]:
         )
 
 
-def _diagonal(made: Layout, places: LabelPlaces) -> str:
-    """Where all rows would lie if none were delayed, at a known speed."""
+def _ideal_line(
+    made: Layout,
+) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Where all rows would lie if none were delayed: at a known speed, and where
+    seconds run across."""
     speed, first = made.snapshot.speed, made.points[0]
     newest = first.max_event_time
-    if speed <= 0 or newest is None:
-        return ""
+    if speed <= 0 or newest is None or not made.by_clock:
+        return None
     across, up = made.across, made.up
 
     def moment(point: datetime) -> datetime:
@@ -248,17 +288,25 @@ def _diagonal(made: Layout, places: LabelPlaces) -> str:
     try:
         ideal = moment(high)
     except OverflowError:
-        return ""
+        return None
     if ideal > up.high:  # it leaves the picture through its upper edge
         high = low + (high - low) * ((up.high - moment(low)) / (ideal - moment(low)))
-    x, y = across.at(high), up.at(min(moment(high), up.high))
-    text = f"no delay at speed {speed:,.4g}"
-    label = places.label(
-        text, [(x - 8, y + 16, "end"), (x + 8, y + 14, "start")], "ideal"
-    )
+    end = across.at(high), up.at(min(moment(high), up.high))
+    return (across.at(low), up.at(moment(low))), end
+
+
+def _diagonal(made: Layout, places: LabelPlaces) -> str:
+    if (line := _ideal_line(made)) is None:
+        return ""
+    (from_x, from_y), (x, y) = line
+    text = f"no delay at speed {made.snapshot.speed:,.4g}"
+    spots = [
+        *((x - 8, y + down, "end") for down in (16, 32, 48)),
+        *((x + 8, y + down, "start") for down in (14, 30)),
+    ]
     return (
-        f'<line class="ideal" x1="{across.at(low)}" y1="{up.at(moment(low))}" '
-        f'x2="{x}" y2="{y}"/>{label}'
+        f'<line class="ideal" x1="{from_x}" y1="{from_y}" x2="{x}" y2="{y}"/>'
+        f"{places.label(text, spots, 'ideal')}"
     )
 
 
@@ -274,32 +322,46 @@ def _dots(made: Layout) -> Iterator[str]:
         (bright if shown else dim).append(dot)
     size = " few" if len(made.dots) <= 200 else ""
     for kind, dots in (("dim", dim), ("", bright)):
-        if dots:
+        look = " ".join(filter(None, ("dot" + size, kind)))
+        if len(made.dots) <= FEW_TOLD:
+            moments = [dot.moment for dot in made.dots]
+            yield from (
+                f"<g><title>{_row_in_words(dot, moments)}</title>"
+                f'<path class="{look}" d="M{dot.x:.1f},{dot.y:.1f}h0"/></g>'
+                for dot in dots
+            )
+        elif dots:
             path = "".join(f"M{dot.x:.1f},{dot.y:.1f}h0" for dot in dots)
-            look = " ".join(filter(None, ("dot" + size, kind)))
             yield f'<path class="{look}" d="{path}"/>'
+
+
+def _row_in_words(dot: Dot, moments: Sequence[datetime]) -> str:
+    return f"event time {clock(dot.moment, moments)}, micro-batch {dot.batch_id:,}"
 
 
 def _steps(made: Layout) -> list[tuple[float, float]]:
     """The corners of the watermark, each where a batch moved it."""
     return [
-        (made.x(point.elapsed_s), made.up.at(mark))
+        (made.x_of(point), made.up.at(mark))
         for point in made.points
         if (mark := made.mark(point)) is not None
     ]
 
 
 def _curves(made: Layout) -> Iterator[str]:
-    newest = [
-        (made.x(p.elapsed_s), made.up.at(p.max_event_time))
-        for p in made.points
-        if p.max_event_time is not None
-    ]
-    yield f'<path class="newest" d="{_line(newest)}"/>'
+    yield f'<path class="newest" d="{_line(_newest_corners(made))}"/>'
     if steps := _steps(made):
         stairs = f"M{steps[0][0]},{steps[0][1]}"
         stairs += "".join(f"H{x}V{y}" for x, y in steps[1:])
         yield f'<path class="watermark" d="{stairs}H{made.right:.1f}"/>'
+
+
+def _newest_corners(made: Layout) -> list[tuple[float, float]]:
+    return [
+        (made.x_of(p), made.up.at(p.max_event_time))
+        for p in made.points
+        if p.max_event_time is not None
+    ]
 
 
 def _line(corners: Iterable[tuple[float, float]]) -> str:
@@ -336,7 +398,8 @@ def _late_rows(
             yield x, y, None, hidden
         elif not drawn.get(rows.batch_id):
             middle = rows.start + (rows.end - rows.start) / 2
-            yield made.x(rows.elapsed_s), made.up.at(middle), middle, rows.rows
+            x = made.x(rows.batch_id, rows.elapsed_s)
+            yield x, made.up.at(middle), middle, rows.rows
 
 
 def _rings(
@@ -364,8 +427,8 @@ def _arrived(made: Layout) -> Iterator[str]:
         for dot in made.dots
         if dot.batch_id == moment.batch_id and dot.moment == time
     ]
-    elapsed = [b.elapsed_s for b in made.batches if b.batch_id == moment.batch_id]
-    places += [(made.x(elapsed_s), made.up.at(time)) for elapsed_s in elapsed]
+    same = [b for b in made.batches if b.batch_id == moment.batch_id]
+    places += [(made.x_of(batch), made.up.at(time)) for batch in same]
     for x, y in places[:1]:
         yield f'<circle class="arrived" cx="{x:.1f}" cy="{y:.1f}" r="8"/>'
 
@@ -430,11 +493,17 @@ def _times(made: Layout, places: LabelPlaces) -> Iterator[str]:
     moments = [dot.moment for dot in made.dots]
     for dot in made.dots:
         x, y = dot.x, dot.y
+        # Beside, above or below; then a little further, as curves pass by.
         spots = [
             (x + 7, y + 4, "start"),
             (x - 7, y + 4, "end"),
             (x, y - 8, "middle"),
             (x, y + 17, "middle"),
+            *(
+                (x + side, y + down, anchor)
+                for down in (12, -6, 18, -12, 24, -18, 32, -26)
+                for side, anchor in ((5, "start"), (-5, "end"))
+            ),
         ]
         kind = "late" if dot.late else "time"
         yield places.label(clock(dot.moment, moments), spots, kind)
@@ -491,7 +560,7 @@ def _end_labels(made: Layout) -> Iterator[str]:
         if not over and newest > mark:
             behind = f"{duration(newest - mark)} behind"
             middle = mark + (newest - mark) / 2
-            if len(behind) * CHAR < WIDTH - made.right - 10:
+            if text_width(behind) < WIDTH - made.right - 10:
                 labels.insert(1, ("", middle, behind))
     ys = spread_apart(
         [made.up.at(moment) + 4 for _, moment, _ in labels], TOP + 4, made.bottom
@@ -502,8 +571,7 @@ def _end_labels(made: Layout) -> Iterator[str]:
         yield f'<g class="{kind}">{inner}</g>' if kind else inner
 
 
-def _legend(made: Layout, *, late: bool) -> Iterator[str]:
-    y = made.bottom + 58
+def _legend(made: Layout, y: float, *, late: bool) -> Iterator[str]:
     x = 14.0
     entries: list[tuple[str, str]] = []
     if made.dots:
@@ -530,7 +598,7 @@ def _legend(made: Layout, *, late: bool) -> Iterator[str]:
         shift = 20 if wide else 14
         yield mark.format(x=f"{start:.1f}")
         yield f'<text x="{x + shift:.1f}" y="{y}">{text}</text>'
-        x += shift + len(text) * 6.6 + 20
+        x += shift + text_width(text) + 16
 
 
 def _in_words(made: Layout, crosses: int) -> str:

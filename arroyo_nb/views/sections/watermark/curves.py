@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from arroyo_nb.run.observe.history import thinned
 from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis_ticks import END_OF_TIME, Axis
-from arroyo_nb.views.event_time_axis import CHAR, WIDTH, svg
+from arroyo_nb.views.event_time_axis import WIDTH, svg, text_width
 from arroyo_nb.views.formatting import clock, clock_within, duration, escaped
 from arroyo_nb.views.label_places import LINE, spread_apart
 
@@ -27,8 +27,6 @@ sources, too."""
 TICKS_APART = 26
 MOST_LINES = 6
 """Sources with a line of their own."""
-BOLD_CHAR = 7.6
-"""Pixels that a bold character takes, on the safe side."""
 NAME_CHARS = 18
 """A longer name of a source is cut at the end of its line."""
 MOST_POINTS = 240
@@ -45,7 +43,7 @@ def strip(snapshot: Snapshot) -> str:
     names = _drawn_sources(points[-1])
     axis = _axis(points, names)
     ticks = axis.ticks(TICKS_APART)
-    left = max(LEFT, round(max((len(t) for _, t in ticks), default=0) * CHAR) + 14)
+    left = max(LEFT, round(max((text_width(t) for _, t in ticks), default=0)) + 14)
     right = _right(points[-1], names, axis.high - axis.low)
     xs = [round(left + p.elapsed_s / seconds * (right - left), 1) for p in points]
     bottom = round(axis.left)
@@ -71,8 +69,9 @@ def _drawn_sources(last: MarkPoint) -> tuple[str, ...]:
 
 def _right(last: MarkPoint, names: Sequence[str], span: timedelta) -> float:
     """Where the curves end: the labels behind them have the room that they need."""
-    longest = max(len(text) for _, _, text in _labels(last, names, span))
-    return WIDTH - max(BESIDE, longest * BOLD_CHAR + 12)
+    labels = (text for _, _, text in _labels(last, names, span))
+    longest = max(text_width(text, bold=True) for text in labels)
+    return WIDTH - max(BESIDE, longest + 12)
 
 
 def _mark(point: MarkPoint) -> datetime | None:
@@ -186,7 +185,7 @@ def _ends(
     if newest is None or mark is None or names or len(ys) < 2:
         return
     text = f"{duration(newest - mark)} behind"
-    if ys[1] - ys[0] > 40 and len(text) * CHAR < WIDTH - right:
+    if ys[1] - ys[0] > 40 and text_width(text) < WIDTH - right:
         yield f'<text x="{right + 8}" y="{(ys[0] + ys[1]) / 2:.1f}">{text}</text>'
 
 

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 
-from arroyo_nb.run.observe.lateness import Lateness
+from arroyo_nb.run.observe.lateness import MILLISECOND, NONE, Lateness
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg
-from arroyo_nb.views.formatting import count, duration, pace
+from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg, text_width
+from arroyo_nb.views.formatting import count, duration, duration_at_least, pace
 from arroyo_nb.views.label_places import Box, LabelPlaces
 
-TOP, HEIGHT, FOOT = 66, 104, 78
+TOP, HEIGHT, FOOT = 82, 104, 78
 """Pixels above the columns for marks, of them, and below for the axis and marks."""
 
 MOST_WIDTH = 66.0
 """Pixels of a column at most."""
 
-BESIDE = 190
+BESIDE = 260
 """Pixels at the right, for the name of the axis and labels of the last marks."""
 
 AXIS = "lateness →"
@@ -33,7 +33,7 @@ AXIS = "lateness →"
 EDGE_GAP = 8
 """Pixels between two lengths below the axis, at least: they have blanks in them."""
 
-ROWS_ABOVE, ROWS_BELOW = (14, 30, 46), (40, 55, 70)
+ROWS_ABOVE, ROWS_BELOW = (14, 30, 46, 62), (40, 55, 70)
 """Base lines of the labels of marks, from the top and from the axis."""
 
 
@@ -155,12 +155,16 @@ def _marks(scale: Scale, places: LabelPlaces) -> tuple[list[str], list[str]]:
         ),
     ]
     lines, labels = [], []
-    for length, text, kind in above:
+    rows: list[tuple[float, int]] = []
+    # A label stands right of its line, and below those whose text reaches that far: so
+    # no line, which begins at its label, passes through a text.
+    for length, text, kind in sorted(above, key=lambda mark: mark[0]):
         x = scale.at(length)
-        sides = ((5, "start"), (-5, "end"))
-        spots = [(x + by, y, side) for y in ROWS_ABOVE for by, side in sides]
-        label = places.label(text, spots)
-        y = _base_line(label) - 10 if label else TOP
+        row = max((row + 1 for end, row in rows if x < end), default=0)
+        base = ROWS_ABOVE[row]
+        rows.append((x + 8 + text_width(text, bold=kind == "watermark"), row))
+        label = f'<text x="{x + 5:.1f}" y="{base}">{text}</text>'
+        y = base - 10
         line = f'<line x1="{x}" x2="{x}" y1="{y:.0f}" y2="{bottom}"/>'
         lines.append(f'<g class="{kind}">{line}</g>')
         labels.append(f'<g class="{kind} over-line">{label}</g>')
@@ -173,7 +177,7 @@ def _marks(scale: Scale, places: LabelPlaces) -> tuple[list[str], list[str]]:
             (x + by, bottom + row, side) for row in ROWS_BELOW for by, side in below
         ]
         lines.append(f'<path class="keeps" d="M{x},{y - 1}l4,7h-8Z"/>')
-        text = f"{_length(length)} keeps {names}"
+        text = f"{exceeds(length)} keeps {names}"
         labels.append(places.label(text, spots, "keeps"))
     return lines, labels
 
@@ -198,14 +202,27 @@ def _listed(names: list[str]) -> str:
 
 def _keeps(lateness: Lateness) -> tuple[tuple[timedelta, str], ...]:
     return (
-        (lateness.keep_99, "99 %"),
-        (lateness.keep_999, "99.9 %"),
-        (lateness.keep_all, "all"),
+        (more_than(lateness.keep_99), "99 %"),
+        (more_than(lateness.keep_999), "99.9 %"),
+        (more_than(lateness.keep_all), "all"),
     )
 
 
-def _base_line(label: str) -> float:
-    return float(label.partition(' y="')[2].partition('"')[0])
+def more_than(least: timedelta) -> timedelta:
+    """What a delay must exceed: a window closes as soon as the watermark reaches its
+    end, so the least delay that keeps a row is a tick longer than what it makes up."""
+    return max(least - MILLISECOND, NONE)
+
+
+def exceeds(length: timedelta) -> str:
+    """What a delay must be, in few signs."""
+    return f"> {duration_at_least(length)}" if length else "0 s"
+
+
+def _such_delay(length: timedelta, noun: str) -> str:
+    if not length:
+        return f"{noun} of 0 s"
+    return f"{noun} of more than {duration_at_least(length)}"
 
 
 def _length(length: timedelta) -> str:
@@ -245,6 +262,6 @@ def in_words(snapshot: Snapshot) -> str:
 def _delays_that_keep(lateness: Lateness) -> str:
     """The delays that would have kept parts of the rows, each once."""
     first, *more = _named(*_keeps(lateness))
-    said = [f"A delay of {_length(first[0])} would have kept {first[1]}"]
-    said += [f"one of {_length(length)} {names}" for length, names in more]
+    said = [f"{_such_delay(first[0], 'A delay')} would have kept {first[1]}"]
+    said += [f"{_such_delay(length, 'one')} {names}" for length, names in more]
     return f"{', '.join(said)}."

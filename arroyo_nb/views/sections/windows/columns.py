@@ -26,6 +26,7 @@ from arroyo_nb.views.event_time_axis import (
     legend,
     pickable,
     svg,
+    text_width,
     ticks,
     title,
 )
@@ -101,7 +102,7 @@ def column_picture(
         *ticks(axis, bottom),
         *(_column(axis, each, most, top, snapshot) for each in columns),
         *both_lines(axis, snapshot, bottom),
-        *_labels(axis, columns, most, top),
+        *_labels(axis, columns, most, top, _lines_at(axis, snapshot)),
     ]
     late = any(column.bar.late_rows for column in columns)
     said = {"entries": LEGEND} if sessions else {}
@@ -141,11 +142,21 @@ def _column(
     )
 
 
+def _lines_at(axis: Axis, snapshot: Snapshot) -> list[float]:
+    """Where the watermark and the newest event pass through the columns."""
+    moments = (snapshot.watermark, snapshot.max_event_time)
+    return [axis.at(moment) for moment in moments if moment is not None]
+
+
 def _labels(
-    axis: Axis, columns: Sequence[WindowColumn], most: int, top: int
+    axis: Axis,
+    columns: Sequence[WindowColumn],
+    most: int,
+    top: int,
+    lines: Sequence[float],
 ) -> Iterator[str]:
     """Counts above the columns: of each where they fit, else of those far enough from
-    the one before, and always of the highest."""
+    the one before, and of the highest where no line passes through it."""
     free = 0.0
     highest = max(columns, key=lambda column: column.bar.rows)
     spot = axis.at(highest.left)
@@ -158,9 +169,10 @@ def _labels(
             else count(column.bar.rows)
         )
         x = axis.at(column.left) + _width(axis, column) / 2
-        half = len(text) * CHAR / 2
+        half = text_width(text) / 2
         near = column is not highest and abs(x - spot) < 2 * half + CHAR
-        if x - half < max(free, MARGIN) or x + half > WIDTH or near:
+        crossed = any(x - half - 1 < line < x + half + 1 for line in lines)
+        if x - half < max(free, MARGIN) or x + half > WIDTH or near or crossed:
             continue
         free = x + half + CHAR
         y = top + HEIGHT - HEIGHT * column.bar.rows / max(most, 1) - 4

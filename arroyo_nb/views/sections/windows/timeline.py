@@ -8,7 +8,7 @@ the watermark passes its end. Bars that overlap, as hop windows do, lie in lanes
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -17,8 +17,9 @@ from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN, Axis
 from arroyo_nb.views.event_time_axis import (
-    CHAR,
+    LEGEND,
     MARGIN,
+    SESSION_LEGEND,
     TOP,
     WIDTH,
     both_lines,
@@ -26,10 +27,12 @@ from arroyo_nb.views.event_time_axis import (
     legend,
     pickable,
     svg,
+    text_width,
     ticks,
     title,
 )
 from arroyo_nb.views.formatting import clock, count
+from arroyo_nb.views.label_places import Box, LabelPlaces, text_box
 from arroyo_nb.views.sections.windows.columns import (
     column_picture,
     density_columns,
@@ -133,7 +136,10 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
         return Timeline(column_picture(snapshot, columns, sessions=True), 0)
     if not snapshot.sessions and _overlaps(snapshot.windows, COMFORTABLE[1]):
         return _columns(snapshot)
-    shown = newest_that_fit(snapshot.windows, snapshot.watermark)
+    # Late rows of no session stand below the bars, at their own time.
+    sessionless = [bar for bar in snapshot.windows if bar.late_only]
+    bars = [bar for bar in snapshot.windows if not bar.late_only]
+    shown = newest_that_fit(bars or sessionless, snapshot.watermark)
     # What has ended is looked at as a whole: narrow columns, not the newest bars.
     if (
         snapshot.state.ended
@@ -144,15 +150,30 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
         if whole.hidden_windows < len(snapshot.windows) - len(shown):
             return whole
     placed = lanes(shown)
-    axis = _axis(placed, snapshot)
-    bottom = TOP + placed.number * placed.pitch + 2
+    axis = _axis(placed, snapshot, sessionless)
+    marks = [bar for bar in sessionless if axis.low <= bar.start <= axis.high]
+    shown += tuple(bar for bar in marks if bar not in shown)
+    bottom = TOP + placed.number * placed.pitch + 2 + (18 if marks else 0)
     parts = [
         delay_band(axis, snapshot, bottom),
         *ticks(axis, bottom),
-        *(_bar(axis, placed, lane, bar, snapshot) for lane, bar in placed.bars),
+        *(
+            _bar(axis, placed, lane, bar, snapshot)
+            for lane, bar in placed.bars
+            if not bar.late_only
+        ),
         *both_lines(axis, snapshot, bottom),
-        *(_words(axis, placed, lane, bar, snapshot) for lane, bar in placed.bars),
-        *legend(bottom + 34, late=any(bar.late_rows for bar in shown)),
+        *(
+            _words(axis, placed, lane, bar, snapshot)
+            for lane, bar in placed.bars
+            if not bar.late_only
+        ),
+        *_late_marks(axis, marks, bottom - 6),
+        *legend(
+            bottom + 34,
+            late=any(bar.late_rows for bar in shown),
+            entries=SESSION_LEGEND if snapshot.sessions else LEGEND,
+        ),
     ]
     drawn = svg(bottom + 42, _told(snapshot), parts)
     return Timeline(drawn, *_hidden(snapshot, shown))
@@ -180,8 +201,9 @@ def _hidden(snapshot: Snapshot, shown: Sequence[WindowBar]) -> tuple[int, int]:
     return len(snapshot.windows) - len(shown), late - drawn
 
 
-def _axis(placed: Lanes, snapshot: Snapshot) -> Axis:
-    """From the first window to the last, with both lines where they are near.
+def _axis(placed: Lanes, snapshot: Snapshot, late_marks: Iterable[WindowBar]) -> Axis:
+    """From the first window to the last, with both lines and late rows of no session
+    where they are near.
 
     While the run goes on at least LEAST_WINDOWS wide, so that the first window does not
     fill the picture and shrink with every one that follows.
@@ -192,6 +214,9 @@ def _axis(placed: Lanes, snapshot: Snapshot) -> Axis:
     span = high - low
     if not (snapshot.sessions or snapshot.state.ended):
         span = max(span, LEAST_WINDOWS * mean / placed.number)
+    low = min(
+        (b.start for b in late_marks if low - span / 2 <= b.start < low), default=low
+    )
     mark, newest = snapshot.watermark, snapshot.max_event_time
     if mark is not None and low - span / 2 <= mark < low:
         low = mark
@@ -289,13 +314,11 @@ def _label(
         texts.insert(0, f"{bar.rows:,} so far")
     if with_late and bar.late_rows:
         texts.insert(0, f"{bar.rows:,} ×{bar.late_rows}")
-    # Beside the lines; across them only where no part of the bar has the room.
+    # Beside the lines: what has no room there says the title.
     edges = pairwise(sorted((0.0, *cuts, width)))
     left, right = max(edges, key=lambda part: part[1] - part[0])
-    free = [t for t in texts if len(t) * CHAR + 8 <= right - left]
-    if not free:
-        free, left, right = [t for t in texts if len(t) * CHAR + 8 <= width], 0.0, width
-    text = next(iter(free), "")
+    wide = {text: text_width(text, bold=True) + 8 for text in texts}
+    text = next((t for t in texts if wide[t] <= right - left), "")
     return text and (
         f'<text class="on-{bar.state.value}" x="{(left + right) / 2:.1f}" '
         f'y="{height / 2 + 4:.0f}" text-anchor="middle">{text}</text>'
@@ -306,16 +329,29 @@ def _late(bar: WindowBar, width: float, height: int) -> str:
     if not bar.late_rows:
         return ""
     texts = (f"× {bar.late_rows:,} late", f"×{bar.late_rows}", "×")
-    text = next((t for t in texts if len(t) * CHAR <= width), "×")
+    text = next((t for t in texts if text_width(t, bold=True) <= width), "×")
     return (
         f'<text class="late" x="{width / 2:.1f}" y="{height + 12}" '
         f'text-anchor="middle">{text}</text>'
     )
 
 
+def _late_marks(axis: Axis, marks: Sequence[WindowBar], y: float) -> Iterator[str]:
+    """Crosses of late rows that belong to no session, counted where there is room."""
+    places = LabelPlaces(Box(0, y - 14, WIDTH, y + 6))
+    for mark in marks:
+        places.take(text_box(axis.at(mark.start), y, "×", "middle"))
+    for mark in marks:
+        x = axis.at(mark.start)
+        sign = f'<text class="late" x="{x}" y="{y}" text-anchor="middle">×</text>'
+        room = [(x + 8, y, "start"), (x - 8, y, "end")]
+        words = places.label(f"{mark.late_rows:,} late", room, "late")
+        yield f"<g><title>{title(mark)}</title>{sign}{words}</g>"
+
+
 def _told(snapshot: Snapshot) -> str:
     """The picture in one sentence, for who does not see it."""
-    states = [w.state for w in snapshot.windows]
+    states = [w.state for w in snapshot.windows if not w.late_only]
     parts = [count(len(states), "bar" if snapshot.sessions else "window")]
     parts += [
         f"{states.count(state)} {state.value}"
