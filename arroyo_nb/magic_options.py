@@ -185,6 +185,9 @@ ROWS_FLAGS = (
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
 
+TYPES = "types"
+"""Under which key the types of columns are found."""
+
 ROWS_FLAGS_BY_NAME: Mapping[str, Flag] = flags_by_name(ROWS_FLAGS)
 
 ALL = "--all"
@@ -398,20 +401,24 @@ def parse_rows_line(line: str) -> tuple[str, dict[str, Any]]:
     SyntaxProblem
         One line on the first option that is wrong, or that there is no name.
     """
-    return parse_named_line(line, ROWS_FLAGS_BY_NAME, "table", _ROWS_USAGE)
+    return parse_named_line(line, ROWS_FLAGS_BY_NAME, "table", _ROWS_USAGE, TYPES)
 
 
 def parse_named_line(
-    line: str, known: Mapping[str, Flag], what: str, usage: str
+    line: str, known: Mapping[str, Flag], what: str, usage: str, pairs: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """Parse a name and options; ``what`` has the name. See :func:`parse_rows_line`."""
-    words, given = parse_words(split(line), known, 1, usage=usage)
-    if not words and "help" not in given:
+    """Parse a name and options; ``what`` has the name. See :func:`parse_rows_line`, and
+    ``pairs`` of :func:`arroyo_nb.option_flags.parse_words`."""
+    words, given = parse_words(split(line), known, 1, usage=usage, pairs=pairs)
+    if (not words or (pairs and "=" in words[0])) and "help" not in given:
         raise SyntaxProblem(f"the {what} has no name", hint=usage)
     return words[0] if words else "", given
 
 
-_ROWS_USAGE = "%%arroyo_rows NAME [OPTIONS], and the rows from the second line on"
+_ROWS_USAGE = (
+    "%%arroyo_rows NAME [COLUMN=TYPE ...] [OPTIONS], and the rows from the second line "
+    "on"
+)
 
 
 def _first_word_hint(word: str) -> str | None:
@@ -444,7 +451,7 @@ def help_text() -> str:
             "",
             "defines functions that SQL may call.",
             "",
-            "    %%arroyo_rows NAME [OPTIONS]",
+            "    %%arroyo_rows NAME [COLUMN=TYPE ...] [OPTIONS]",
             "    at | user | n",
             "    10:00:00 | ann | 1",
             "",
@@ -471,8 +478,10 @@ def rows_help_text() -> str:
             "    10:00:20 | 10:00:15 | bob  | 2",
             "    10:00:21 | 09:59:30 | ann  |",
             "",
-            "The first line names the columns, each perhaps with a type. Each row is",
-            "a micro-batch; where blank lines stand between rows, they end them.",
+            "The first line names the columns, each perhaps with a type. Of a file, as",
+            "of a cell, types may stand behind the table's name: zip=TEXT",
+            "'price=DECIMAL(8, 2)'. Each row is a micro-batch; where blank lines stand",
+            "between rows, they end them.",
             "",
             *options_text(ROWS_FLAGS),
         )
