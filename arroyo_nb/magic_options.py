@@ -91,9 +91,10 @@ FLAGS = (
          "step")),
     Flag("wait", ("--wait",), "the cell ends when the run has ended"),
     Flag("wait", ("--no-wait",), "the cell ends at once", constant=False),
-    Flag("no_run", ("--no-run",), "only check the script and show its plan"),
+    Flag("no_run", ("--no-run",), "only check the script: show the notes on it "
+         "and the columns of its results; with --explain its plan"),
     *map(_run_flag, ("sinks", "strict")),
-    Flag("explain", ("--explain",), "print the plan, pass by pass, then run"),
+    Flag("explain", ("--explain",), "print the plan, pass by pass, and then run"),
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
 

@@ -37,7 +37,7 @@ def test_a_cell_defines_a_table(shell):
         "defined clicks (tape source, 2 columns)",
         "clicks: 3 rows in 3 micro-batches, event time 2026-01-01 09:59:30 to 10:00:20",
     ]
-    plan = run(shell, "%%arroyo --no-run\nSELECT user FROM clicks")
+    plan = run(shell, "%%arroyo --no-run --explain\nSELECT user FROM clicks")
     assert "Watermark _timestamp = at, delay 10s" in plan
     assert "bob" in run(shell, "%arroyo head clicks")
 
