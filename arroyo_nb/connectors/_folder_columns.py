@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
@@ -68,6 +68,9 @@ class FolderColumns:
     schema: Schema
     event_time: str | None
     make: MakeReader
+    _readers: dict[tuple[frozenset[str], frozenset[str]], FileReader] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @contextmanager
     def open(self, file: ListedFile, place: Position | None) -> Iterator[Reading]:
@@ -84,13 +87,20 @@ class FolderColumns:
             for field in named
             if file.folders[field.name] is not None
         }
-        # What every row gets from its folder may be missing in the file.
-        fields = (maybe_null(f) if f.name in values else f for f in self.schema)
-        event_time = None if self.event_time in values else self.event_time
         elsewhere = frozenset(field.name for field in named)
-        reader = self.make(Schema(tuple(fields)), event_time, elsewhere)
-        with reader.open(file, place) as reading:
+        with self._reader(frozenset(values), elsewhere).open(file, place) as reading:
             yield _Filled(reading, values) if values else reading
+
+    def _reader(self, told: frozenset[str], elsewhere: frozenset[str]) -> FileReader:
+        """What reads the files whose folders tell these columns, made once: a folder
+        may have thousands of small files."""
+        if (told, elsewhere) not in self._readers:
+            # What every row gets from its folder may be missing in the file.
+            fields = (maybe_null(f) if f.name in told else f for f in self.schema)
+            event_time = None if self.event_time in told else self.event_time
+            reader = self.make(Schema(tuple(fields)), event_time, elsewhere)
+            self._readers[told, elsewhere] = reader
+        return self._readers[told, elsewhere]
 
 
 class _Filled:

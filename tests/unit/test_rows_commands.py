@@ -117,6 +117,23 @@ def test_types_and_notes_of_rows(shell, tmp_path):
     assert "JSON" in run(shell, "%arroyo tables")
 
 
+def test_files_are_peeked_at_by_their_path(shell, tmp_path):
+    frame = pd.DataFrame({"n": [1, 2], "town": ["Bonn", "Jena"]})
+    frame.to_parquet(tmp_path / "towns.parquet")
+    said = run(shell, f"%arroyo head {tmp_path}/towns.parquet -n 1")
+    assert "Bonn" in said
+    assert "Jena" not in said
+    assert "in the next cell" not in said
+    said = run(shell, f"%arroyo peek {tmp_path}/towns.parquet")
+    assert "as a table, in the next cell:\nCREATE TABLE towns (" in said
+    # A second look offers no second cell.
+    assert "in the next cell" not in run(
+        shell, f"%arroyo peek {tmp_path}/towns.parquet"
+    )
+    said = run(shell, f"%arroyo peek {tmp_path}/towns.parquet broker:9092")
+    assert "takes a path alone" in said
+
+
 def test_options_of_disorder(shell):
     line = (
         "%%arroyo_rows t --delay user=ann:30s --duplicate 100% --burst 30s --seed 2\n"
