@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 DEFAULT_DELAY = timedelta(seconds=1)
 """What the watermark subtracts where no WATERMARK is declared."""
 
-UNDECLARED = "CREATE TABLE declares one; a script with an error declares none"
+UNDECLARED = (
+    "write CREATE TABLE {0}; if the kernel was restarted, run the cell that declares "
+    "it again. A script with an error declares none"
+)
 
 
 @dataclass(frozen=True)
@@ -292,6 +295,6 @@ class Catalog:
             raise CatalogProblem(
                 f"Table {name} not found",
                 span=span,
-                hint=did_you_mean(name, self.names) or UNDECLARED,
+                hint=did_you_mean(name, self.names) or UNDECLARED.format(name),
             )
         return table

@@ -141,10 +141,21 @@ class LineCommands:
         publish(tables(self._session.catalog))
 
     def _head(self, name: str, rows: int = 10) -> None:
+        from arroyo_nb.file_commands import is_path
         from arroyo_nb.views.listing import rows as listed
         from arroyo_nb.views.notebook import publish
 
+        if name not in self._session.catalog and is_path(name):
+            self._peek_files(name, rows)
+            return
         publish(listed(self._session.head(name, rows)))
+
+    def _peek_files(
+        self, path: str, rows: int, offer: Callable[[str, str], bool] | None = None
+    ) -> None:
+        from arroyo_nb.file_commands import peek
+
+        peek(self._session, path, rows, offer)
 
     def _lookup(self, name: str, *keys: str) -> None:
         from arroyo_nb.frames import gives_rows
@@ -234,15 +245,15 @@ class LineCommands:
         publish(jobs(Row(*status(spec)) for spec in self._session.jobs.specs))
 
     def _offer(self, place: str, statement: str) -> bool:
-        """Put a table of a topic, or of a feed's URL, into the next cell; False: there
-        was one before, or it is declared. A second one that nobody runs would count in
-        a job that is made of the notebook's file."""
+        """Put a table of a topic, a path or a feed's URL into the next cell; False:
+        there was one before, or it is declared. A second one that nobody runs would
+        count in a job that is made of the notebook's file."""
         tables = self._session.catalog.tables.values()
         declared = (table for table in tables if isinstance(table, ConnectorTable))
         read = {
             table.spec.options.get(option)
             for table in declared
-            for option in ("topic", "endpoint")
+            for option in ("topic", "endpoint", "path")
         }
         if place in self._offered or place in read:
             return False
@@ -286,17 +297,26 @@ class LineCommands:
     def _peek(
         self, topic: str, servers: str = "", rows: int = 5, **options: str
     ) -> None:
+        from arroyo_nb.file_commands import is_path
+
         if "://" not in topic:
             for name in options:
                 raise RunProblem(
                     f"--{name} is for a URL, and '{topic}' is a topic",
                     hint="a URL begins with what it is: nats://, mqtt://, https://",
                 )
+            if is_path(topic):
+                if servers:
+                    raise RunProblem(
+                        f"%arroyo peek takes a path alone, and '{servers}' stands "
+                        "behind it"
+                    )
+                self._peek_files(topic, rows, self._offer)
+                return
             if "/" in topic:
                 raise RunProblem(
-                    f"'{topic}' is no name of a topic",
-                    hint="of a server write the whole URL, such as https://host/path; "
-                    "of a file declare a table, and %arroyo head shows its first rows",
+                    f"'{topic}' is no name of a topic, and no file of this machine",
+                    hint="of a server write the whole URL, such as https://host/path",
                 )
             self._kafka_commands().peek(topic, servers, rows)
             return

@@ -91,9 +91,10 @@ FLAGS = (
          "step")),
     Flag("wait", ("--wait",), "the cell ends when the run has ended"),
     Flag("wait", ("--no-wait",), "the cell ends at once", constant=False),
-    Flag("no_run", ("--no-run",), "only check the script and show its plan"),
+    Flag("no_run", ("--no-run",), "only check the script: show the notes on it "
+         "and the columns of its results; with --explain its plan"),
     *map(_run_flag, ("sinks", "strict")),
-    Flag("explain", ("--explain",), "print the plan, pass by pass, then run"),
+    Flag("explain", ("--explain",), "print the plan, pass by pass, and then run"),
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
 
@@ -184,6 +185,9 @@ ROWS_FLAGS = (
          "not said", "TAPE"),
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
+
+TYPES = "types"
+"""Under which key the types of columns are found."""
 
 ROWS_FLAGS_BY_NAME: Mapping[str, Flag] = flags_by_name(ROWS_FLAGS)
 
@@ -280,8 +284,9 @@ COMMANDS: Mapping[str, Command] = {
         Command("tables", "list the tables"),
         Command("functions", "list the UDFs, or show the source of one",
                 "[NAME]", "at most the name of one function", 0, 1),
-        Command("head", "show the first rows of a table, without a run",
-                "TABLE [-n N]", "the name of one table", 1, 1, flags=HEAD_FLAGS),
+        Command("head", "show the first rows of a table, or of files, without a run",
+                "TABLE|PATH [-n N]", "the name of one table, or a path", 1, 1,
+                flags=HEAD_FLAGS),
         Command("lookup", "make a DataFrame a table to look rows up in",
                 "VARIABLE KEY...", "a variable and the columns of its key", 2, inf),
         Command("explain", "show the plan of a run",
@@ -325,10 +330,10 @@ COMMANDS: Mapping[str, Command] = {
                 ("start", "stop", "status"), only=True),
         Command("topics", "list the topics of the local broker, or of another",
                 "[HOST:PORT]", "at most the address of a broker", 0, 1),
-        Command("peek", "look into a topic or a feed, and guess a table for it",
+        Command("peek", "look into a topic, a feed or files, and guess a table for it",
                 "TOPIC [HOST:PORT] [-n N] | URL [--headers HEADERS] [--stream STREAM] "
-                "[-n N]",
-                "a topic, and perhaps the address of a broker; or a URL", 1, 2,
+                "[-n N] | PATH [-n N]",
+                "a topic, and perhaps the address of a broker; a URL; or a path", 1, 2,
                 flags=PEEK_FLAGS),
         Command("record", "record a topic, or a table's topic or feed, onto a tape",
                 "TOPIC [HOST:PORT] -o TAPE [--for TIME] [--max N] [--redact A,B] "
@@ -397,20 +402,24 @@ def parse_rows_line(line: str) -> tuple[str, dict[str, Any]]:
     SyntaxProblem
         One line on the first option that is wrong, or that there is no name.
     """
-    return parse_named_line(line, ROWS_FLAGS_BY_NAME, "table", _ROWS_USAGE)
+    return parse_named_line(line, ROWS_FLAGS_BY_NAME, "table", _ROWS_USAGE, TYPES)
 
 
 def parse_named_line(
-    line: str, known: Mapping[str, Flag], what: str, usage: str
+    line: str, known: Mapping[str, Flag], what: str, usage: str, pairs: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """Parse a name and options; ``what`` has the name. See :func:`parse_rows_line`."""
-    words, given = parse_words(split(line), known, 1, usage=usage)
-    if not words and "help" not in given:
+    """Parse a name and options; ``what`` has the name. See :func:`parse_rows_line`, and
+    ``pairs`` of :func:`arroyo_nb.option_flags.parse_words`."""
+    words, given = parse_words(split(line), known, 1, usage=usage, pairs=pairs)
+    if (not words or (pairs and "=" in words[0])) and "help" not in given:
         raise SyntaxProblem(f"the {what} has no name", hint=usage)
     return words[0] if words else "", given
 
 
-_ROWS_USAGE = "%%arroyo_rows NAME [OPTIONS], and the rows from the second line on"
+_ROWS_USAGE = (
+    "%%arroyo_rows NAME [COLUMN=TYPE ...] [OPTIONS], and the rows from the second line "
+    "on"
+)
 
 
 def _first_word_hint(word: str) -> str | None:
@@ -443,7 +452,7 @@ def help_text() -> str:
             "",
             "defines functions that SQL may call.",
             "",
-            "    %%arroyo_rows NAME [OPTIONS]",
+            "    %%arroyo_rows NAME [COLUMN=TYPE ...] [OPTIONS]",
             "    at | user | n",
             "    10:00:00 | ann | 1",
             "",
@@ -470,8 +479,10 @@ def rows_help_text() -> str:
             "    10:00:20 | 10:00:15 | bob  | 2",
             "    10:00:21 | 09:59:30 | ann  |",
             "",
-            "The first line names the columns, each perhaps with a type. Each row is",
-            "a micro-batch; where blank lines stand between rows, they end them.",
+            "The first line names the columns, each perhaps with a type. Of a file, as",
+            "of a cell, types may stand behind the table's name: zip=TEXT",
+            "'price=DECIMAL(8, 2)'. Each row is a micro-batch; where blank lines stand",
+            "between rows, they end them.",
             "",
             *options_text(ROWS_FLAGS),
         )

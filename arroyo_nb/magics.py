@@ -148,7 +148,7 @@ class ArroyoMagics(Magics):
         # Before the script is planned: a cell happens or it doesn't.
         options = self._options(line)
         if line.get("no_run"):
-            self._check(sql, options)
+            self._check(sql, options, explained=bool(line.get("explain")))
             return
         before = self.session.catalog
         # A cell that only declares shows what it declared; one that runs shows its
@@ -184,9 +184,9 @@ class ArroyoMagics(Magics):
             budget=self.budget,
         )
 
-    def _check(self, sql: ScriptText, options: RunOptions) -> None:
-        """Show the plan of what is not run, as its options make it."""
+    def _check(self, sql: ScriptText, options: RunOptions, *, explained: bool) -> None:
+        """Show the notes on what is not run, or its plan, as its options make it."""
         plan = self.session.plan(sql, strict=options.strict)
         if options.ttl is not None:
             plan = plan.with_updating_ttl(options.ttl)
-        say(plan.explain())
+        say(plan.explain() if explained else plan.checked())

@@ -61,6 +61,7 @@ def parse_words(
     most: int,
     meant: Collection[str] = (),
     usage: str = "SQL begins on the second line",
+    pairs: str = "",
 ) -> tuple[list[str], dict[str, Any]]:
     """Read the words of a line: plain ones, and options by their keys.
 
@@ -76,6 +77,9 @@ def parse_words(
         Plain words though they look like an option.
     usage
         What is told of a plain word too many.
+    pairs
+        Under which key the words ``name=value`` behind the plain ones are found; empty:
+        there are none.
 
     Raises
     ------
@@ -91,6 +95,12 @@ def parse_words(
             if name not in known and len(words) < most and is_word:
                 # Without its place: YAML, for one, writes nothing but a plain text.
                 words.append(f"{name}={glued}" if glued else str(name))
+                continue
+            if pairs and glued and is_word and name not in known:
+                told = given.setdefault(pairs, {})
+                if name in told:
+                    raise SyntaxProblem(f"'{name}=' stands there twice")
+                told[str(name)] = glued
                 continue
             flag = _flag(name, known, usage)
             if flag.value is None:

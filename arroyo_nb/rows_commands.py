@@ -63,6 +63,8 @@ def define(
     else:
         say(changes(before, session.catalog))
     say(f"{made.name}: {made}")
+    for note in made.notes:
+        say(f"{made.name}: {note}")
     if users and session.catalog.get(name) != before.get(name):
         say(
             f"{', '.join(users)} still reads the rows as they were: run its cell again "

@@ -356,6 +356,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         arrives: str = "arrives",
         path: str | Path | None = None,
         disorder: Mapping[str, Any] | None = None,
+        types: Mapping[str, str] | None = None,
     ) -> RowTable:
         """Make a stream of a few rows: a tape, and a table that reads it.
 
@@ -368,8 +369,8 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
             rows that it has.
         data
             A table as text, the path of a CSV file (a :class:`~pathlib.Path`, or a text
-            that ends with ``.csv``), a DataFrame (pandas, pyarrow, Polars, DuckDB or
-            Spark), or a list of mappings or of typed events.
+            that ends with ``.csv`` or ``.tsv``), a DataFrame (pandas, pyarrow, Polars,
+            DuckDB or Spark), or a list of mappings or of typed events.
         event_time
             The column that is the event time; None: the only one of type TIMESTAMP.
             Where there is none, rows have the event time of their arrival.
@@ -387,6 +388,9 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
             How rows come otherwise than they stand, such as ``{"shuffle": "10s"}``:
             ``shuffle``, ``delay``, ``duplicate``, ``gap``, ``burst``, ``seed``, as the
             options of ``%%arroyo_rows``.
+        types
+            The types of some columns of a text or a file, such as ``{"zip": "TEXT"}``;
+            the others are found out.
 
         Raises
         ------
@@ -408,7 +412,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
 
         self.catalog, made = define_rows(
             name,
-            read_rows(data, event_time, arrives),
+            read_rows(data, event_time, arrives, types=types),
             watermark=watermark,
             disorder=disorder or {},
             catalog=self.catalog,

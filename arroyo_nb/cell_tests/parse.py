@@ -31,7 +31,7 @@ from arroyo_nb.row_tables.disorder import OPTIONS as DISORDER
 from arroyo_nb.source import ScriptText, Span
 
 GIVEN, WHEN, EXPECT = "GIVEN", "WHEN", "EXPECT"
-_HEAD = re.compile(rf"({GIVEN}|{WHEN}|{EXPECT})(?![\w.])(?!\s*[|,])")
+_HEAD = re.compile(rf"({GIVEN}|{WHEN}|{EXPECT})(?![\w.])(?![^\S\n]*[|,])")
 _WORD = re.compile(r"""(?:"[^"]*"|'(?:[^']|'')*'|[^\s"'])+|["'].*""")
 _COMMENT = re.compile(r"\s*--(\s.*)?\Z")
 

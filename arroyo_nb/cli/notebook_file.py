@@ -207,7 +207,7 @@ class _CellReader:
         if options.get("help"):
             return
         event_time, arrives = options.get("event_time"), options.get("arrives", ARRIVES)
-        found = read_rows(data, event_time, arrives)
+        found = read_rows(data, event_time, arrives, types=options.get(flags.TYPES))
         tape = user_path(options.get("path", f"{name}.tape"))
         statement = rows_statement(name, found, options.get("watermark"), tape)
         self._catalog = plan_script(statement, self._catalog, name=body.name).catalog

@@ -41,7 +41,7 @@ from arroyo_nb.formats import (
     usual_format,
 )
 from arroyo_nb.registry import Registry
-from arroyo_nb.schema import Schema
+from arroyo_nb.schema import Field, Schema
 from arroyo_nb.schema_registry import CLIENT_OPTIONS
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
 from arroyo_nb.source import Span
@@ -289,6 +289,46 @@ class OnDisk(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class PeekedFiles:
+    """What files were found to hold.
+
+    Parameters
+    ----------
+    count
+        How many there are.
+    options
+        WITH options of a table for them, without the connector and the path; without a
+        ``format`` where they have lines.
+    schema
+        Their columns; None: lines say no columns.
+    folders
+        The columns whose values only their folders have.
+    lines
+        Some lines of them.
+    """
+
+    count: int
+    options: Mapping[str, str]
+    schema: Schema | None
+    folders: tuple[Field, ...] = ()
+    lines: tuple[bytes, ...] = ()
+
+
+@runtime_checkable
+class PeeksFiles(Protocol):
+    """A connector that can look into the files of a path without a table."""
+
+    def peek_files(self, path: str) -> PeekedFiles:
+        """What the files of a path hold.
+
+        Raises
+        ------
+        ArroyoError
+            When there is none, or they cannot be read.
+        """
+
+
 class ConnectorBase:
     """A connector without keys, metadata and event time of its own, that is never
     asked."""
@@ -343,6 +383,22 @@ def print_rows(schema: Schema, *, updating: bool) -> Writer:
     from arroyo_nb.connectors._line_writers import TextStreamWriter
 
     return TextStreamWriter(schema, {"format": usual_format(updating=updating)})
+
+
+def peek_files(path: str) -> tuple[PeekedFiles, Mapping[str, str]]:
+    """What the files of a path hold, and all options of a table for them but a format
+    of lines.
+
+    Raises
+    ------
+    ArroyoError
+        When there is none, or they cannot be read.
+    """
+    connectors = (CONNECTORS.get(name) for name in CONNECTORS.names)
+    reader = next(one for one in connectors if isinstance(one, PeeksFiles))
+    found = reader.peek_files(path)
+    options = {"connector": reader.info.name, "path": path, **found.options}
+    return found, options
 
 
 def only_in_arroyo(table: str, connector: str) -> Unsupported:

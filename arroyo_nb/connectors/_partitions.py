@@ -14,7 +14,7 @@ from arroyo_nb.with_options import OptionValue
 
 TIME_PATTERN, FIELDS = "partitioning.time_pattern", "partitioning.fields"
 
-_NOTHING = "__HIVE_DEFAULT_PARTITION__"
+NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """What Hive, and so Spark, calls the folder of a NULL and of an empty text."""
 _LONGEST_BYTES = 255
 """Of a name in a folder, on every common file system."""
@@ -78,7 +78,7 @@ class Partitioning:
         values = json.loads(key)
         folders = [] if self.time_pattern is None else [values.pop(0)]
         for field, value in zip(self.fields, values, strict=True):
-            folder = f"{_escaped(field)}={_escaped(value or _NOTHING)}"
+            folder = f"{_escaped(field)}={_escaped(value or NOTHING)}"
             if (size := len(folder.encode())) > _LONGEST_BYTES:
                 raise RunProblem(
                     f"a value of '{field}' makes a folder's name of {size} bytes, and "

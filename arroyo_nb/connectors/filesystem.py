@@ -18,11 +18,13 @@ from arroyo_nb.connectors import (
     ConnectorBase,
     ConnectorInfo,
     Direction,
+    PeekedFiles,
     TableSpec,
     Writer,
 )
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._files import Files
+from arroyo_nb.connectors._folder_columns import FolderColumns, folder_values
 from arroyo_nb.connectors._folder_options import (
     OPTIONS,
     PACKED,
@@ -30,6 +32,7 @@ from arroyo_nb.connectors._folder_options import (
     local_path,
     option_problems,
 )
+from arroyo_nb.connectors._folder_peek import peek_files
 from arroyo_nb.connectors._folder_state import Rolling
 from arroyo_nb.connectors._folder_writer import FolderWriter
 from arroyo_nb.connectors._line_files import LineReader
@@ -43,6 +46,8 @@ from arroyo_nb.formats import (
     ListedFile,
     file_format,
     line_format,
+    reads_fields,
+    tells_changes,
 )
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
@@ -89,16 +94,12 @@ class FileSystem(ConnectorBase):
         """
         pattern = str(spec.options.get(PATTERN, ""))
         shown = spec.shown("path")
-        root = local_path(str(spec.options["path"]), shown)
-        with refusals("read", shown):
-            files = tuple(listed(root, shown, pattern))
-        if not files:
-            matching = f" whose path matches '{pattern}'" if pattern else ""
-            raise RunProblem(
-                f"there is no file in '{shown}'{matching}",
-                hint="files and folders that begin with '.' or '_' are not read",
-            )
+        files = _found(local_path(str(spec.options["path"]), shown), shown, pattern)
         return Files(files, _reader(spec), spec.event_time)
+
+    def peek_files(self, path: str) -> PeekedFiles:
+        """What the files of a path hold."""
+        return peek_files(_found(local_path(path), path, ""))
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
         """A writer that adds files to the folder, each complete when it appears."""
@@ -123,6 +124,18 @@ class FileSystem(ConnectorBase):
         )
 
 
+def _found(root: Path, shown: str, pattern: str) -> tuple[ListedFile, ...]:
+    with refusals("read", shown):
+        files = tuple(listed(root, shown, pattern))
+    if not files:
+        matching = f" whose path matches '{pattern}'" if pattern else ""
+        raise RunProblem(
+            f"there is no file in '{shown}'{matching}",
+            hint="files and folders that begin with '.' or '_' are not read",
+        )
+    return files
+
+
 def listed(root: Path, shown: str, pattern: str) -> Iterator[ListedFile]:
     """The files below a folder, in the order of their paths; a file is itself.
 
@@ -145,7 +158,8 @@ def listed(root: Path, shown: str, pattern: str) -> Iterator[ListedFile]:
         found += [(below / name).as_posix() for name in files if not _is_hidden(name)]
     for name in sorted(found):
         if re.search(pattern, name) and (root / name).is_file():
-            yield ListedFile(root / name, f"{shown.rstrip('/')}/{name}")
+            place = f"{shown.rstrip('/')}/{name}"
+            yield ListedFile(root / name, place, folder_values(name))
 
 
 def _refuse(problem: OSError) -> None:
@@ -159,12 +173,23 @@ def _is_hidden(name: str) -> bool:
 
 def _reader(spec: TableSpec) -> FileReader:
     options, name = spec.options, str(spec.options["format"])
-    if (format_ := file_format(name)) is not None:
-        return format_.file_reader(spec.physical, options, spec.event_time)
-    decoder = line_format(name).decoder(
-        spec.physical, options, spec.event_time, spec.primary_key
-    )
-    return LineReader(decoder, str(options.get(PACKED, "none")))
+    files = file_format(name)
+
+    def reader(
+        schema: Schema, event_time: str | None, elsewhere: frozenset[str]
+    ) -> FileReader:
+        if files is not None:
+            return files.file_reader(schema, options, event_time, elsewhere)
+        decoder = line_format(name).decoder(
+            schema, options, event_time, spec.primary_key
+        )
+        return LineReader(decoder, str(options.get(PACKED, "none")))
+
+    # A change has its row before and after, which may be of two folders; and a record
+    # that is one column has no others.
+    if files is None and (tells_changes(name) or not reads_fields(name)):
+        return reader(spec.physical, spec.event_time, frozenset())
+    return FolderColumns(spec.physical, spec.event_time, reader)
 
 
 CONNECTOR = FileSystem()

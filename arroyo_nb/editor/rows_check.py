@@ -9,6 +9,7 @@ from typing import Any
 from arroyo_nb.editor.answers import EditorContext
 from arroyo_nb.editor.problems import CellProblem, problems_of, visible
 from arroyo_nb.errors import ArroyoError, SyntaxProblem
+from arroyo_nb.magic_options import TYPES
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.row_tables import ARRIVES
 from arroyo_nb.row_tables.define import read_rows, rows_statement
@@ -38,7 +39,8 @@ def check_rows(
                 hint="remove the rows, or --from",
             )
         event_time = options.get("event_time")
-        found = read_rows(source, event_time, options.get("arrives", ARRIVES))
+        arrives, types = options.get("arrives", ARRIVES), options.get(TYPES)
+        found = read_rows(source, event_time, arrives, types=types)
         disorder = {key: v for key, v in options.items() if key in OPTIONS}
         found = disordered(found, disorder)
         statement = rows_statement(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,10 +24,21 @@ Pieces = Iterator["pa.Table"]
 
 @dataclass(frozen=True)
 class ListedFile:
-    """A file, and what messages and places call it."""
+    """A file.
+
+    Parameters
+    ----------
+    path
+        Where it lies.
+    name
+        What messages and places call it.
+    folders
+        The values that its folders are named by, as ``day=2024-01-01``; None is NULL.
+    """
 
     path: Path
     name: str
+    folders: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

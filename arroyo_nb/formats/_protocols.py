@@ -13,7 +13,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from arroyo_nb.formats._files import FileReader, PartFormat
+from arroyo_nb.formats._files import FileReader, ListedFile, PartFormat
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import BadRow
 from arroyo_nb.with_options import Option, OptionValue
@@ -190,6 +190,7 @@ class FormatBase:
     options: tuple[Option, ...] = ()
     payload_options: tuple[Option, ...] = ()
     file_options: tuple[Option, ...] = ()
+    lacking_options: Mapping[str, str] = MappingProxyType({})
     usual = False
     updating = False
     by_name = False
@@ -440,14 +441,35 @@ class FileFormat(Format, Protocol):
     """What messages call it."""
     file_options: tuple[Option, ...]
     """Options that only whole files have."""
+    magic: bytes
+    """What every such file begins with."""
+    lacking_options: Mapping[str, str]
+    """The options by which a column is NULL in files that lack it."""
 
     def file_reader(
         self,
         schema: Schema,
         options: Mapping[str, OptionValue],
         event_time: str | None,
+        elsewhere: frozenset[str] = frozenset(),
     ) -> FileReader:
-        """A reader of files; parameters as of :meth:`LineFormat.decoder`."""
+        """A reader of files; parameters as of :meth:`LineFormat.decoder`.
+
+        Parameters
+        ----------
+        elsewhere
+            Columns that are read as NULL where a file has none: the caller knows their
+            values.
+        """
+
+    def schema_of(self, file: ListedFile) -> Schema:
+        """The columns of a file, as a table declares them.
+
+        Raises
+        ------
+        ArroyoError
+            When it is no such file, or its rows have no columns.
+        """
 
     def parts(self, schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
         """A writer of files; parameters as of :meth:`LineFormat.encoded`."""

@@ -116,6 +116,13 @@ class Plan:
 
         return hints(self.sinks)
 
+    def checked(self) -> str:
+        """What is to be told of a script that is not run: the notes first, and the
+        columns of each result."""
+        from arroyo_nb.plan.explain.text import checked
+
+        return checked(self)
+
     def explain(self) -> str:
         """The statements, the plan after each pass that changed it, and what Spark
         does for each node of the last one."""

@@ -8,6 +8,8 @@ refuses too. So nothing in a script is silently ignored.
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
 
@@ -92,7 +94,38 @@ def refused(expression: exp.Expr) -> Unsupported:
     """The error for an expression that nothing binds."""
     words = _EXPRESSIONS.get(type(expression), expression.key.upper())
     hint = "write power(x, y)" if isinstance(expression, exp.Pow) else None
+    if isinstance(expression, exp.AtTimeZone):
+        hint = _zone_hint(expression)
     return Unsupported(f"{words} is not supported", hint=hint)
+
+
+_UTC = ("UTC", "GMT", "Z", "ETC/UTC")
+
+
+def _zone_hint(node: exp.AtTimeZone) -> str:
+    """How the time of a zone is computed: by its distance from UTC."""
+    time, zone = node.this.sql(dialect="postgres"), node.args["zone"].name
+    if zone.upper() in _UTC:
+        return f"write {time} alone: all times are in UTC"
+    try:
+        hours = [
+            datetime(2026, month, 1, tzinfo=ZoneInfo(zone)).utcoffset() or timedelta()
+            for month in (1, 7)
+        ]
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return (
+            f"all times are in UTC: add the distance, as in {time} + INTERVAL '1 hour'"
+        )
+    winter, summer = (_distance(offset) for offset in hours)
+    written = f"all times are in UTC: write {time} {winter} for the time of {zone}"
+    return written if winter == summer else f"{written}, {summer} in July"
+
+
+def _distance(offset: timedelta) -> str:
+    minutes = round(abs(offset).total_seconds() / 60)
+    hours, rest = divmod(minutes, 60)
+    text = f"{minutes} minutes" if rest else f"{hours} hour{'s' * (hours != 1)}"
+    return f"{'-' if offset < timedelta() else '+'} INTERVAL '{text}'"
 
 
 def refuse_clauses(node: exp.Expr, but: Collection[str] = ()) -> None:

@@ -50,6 +50,8 @@ class StreamRows:
         The column that is the event time; None: a row's arrival is.
     are_grouped
         Whether who wrote the rows said what the micro-batches are.
+    notes
+        How the text was read, where another way may be meant.
     """
 
     schema: Schema
@@ -58,6 +60,7 @@ class StreamRows:
     batches: Sequence[int]
     event_time: str | None
     are_grouped: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def instant_us(value: datetime) -> int:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 CELL = "<cell>"
 
+_TEXT_FILES = (".csv", ".tsv")
+
 PLAYER = TAPE
 """The connector that plays rows, and recordings."""
 
@@ -69,6 +71,9 @@ class RowTable:
     changes
         What is different from the rows of the same columns that the table had before;
         empty: it had others.
+    notes
+        How a text was read, where another way may be meant: what separates its columns,
+        and which value makes a column TEXT.
     """
 
     name: str
@@ -78,6 +83,7 @@ class RowTable:
     path: Path
     statement: str
     changes: str
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         text = (
@@ -91,7 +97,11 @@ class RowTable:
 
 
 def read_rows(
-    data: Any, event_time: str | None, arrives: str, declared: Schema | None = None
+    data: Any,
+    event_time: str | None,
+    arrives: str,
+    declared: Schema | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> StreamRows:
     """The rows of a text, of a CSV file, or of a value of Python.
 
@@ -99,23 +109,32 @@ def read_rows(
     ----------
     declared
         The columns of the table that these are rows of; None: they say them themselves.
+    types
+        The types of some columns of a text.
 
     Raises
     ------
     ArroyoError
         When they cannot be read; of a text and a file with the place.
     """
-    if isinstance(data, str) and data.endswith(".csv") and "\n" not in data:
+    types = types or {}
+    if isinstance(data, str) and data.endswith(_TEXT_FILES) and "\n" not in data:
         data = user_path(data)
     if isinstance(data, Path):
         source = ScriptText(_file_text(data), data.name)
         return rows_of_text(
-            source, event_time, arrives, is_file=True, declared=declared
+            source, event_time, arrives, is_file=True, declared=declared, types=types
         )
     if isinstance(data, str):
         data = ScriptText(data, CELL)
     if isinstance(data, ScriptText):
-        return rows_of_text(data, event_time, arrives, declared=declared)
+        return rows_of_text(data, event_time, arrives, declared=declared, types=types)
+    for name, told in types.items():
+        raise CatalogProblem(
+            f"'{name}={told}' tells the type of a column of text, and the rows are "
+            "values with types",
+            hint="convert the column before: frame.astype({'" + name + "': ...})",
+        )
     found = rows_of_data(data, event_time, arrives)
     return found if declared is None else as_declared(found, declared, event_time)
 
@@ -176,7 +195,7 @@ def define_rows(
                 f"the {what} has half a character: a lone surrogate",
                 hint="remove it: no text in UTF-8 can hold it",
             )
-    found = disordered(found, disorder)
+    notes, found = found.notes, disordered(found, disorder)
     _check_arrivals(found.arrivals_us)
     place = path or work / f"{_hash(found)}.tape"
     if write_statement is None:
@@ -205,6 +224,7 @@ def define_rows(
         place,
         statement,
         changes,
+        notes,
     )
     return after, made
 

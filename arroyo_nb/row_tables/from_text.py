@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from shlex import quote
+from types import MappingProxyType
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem, raise_all
 from arroyo_nb.plan.expressions.scope import ErrorCollector
@@ -20,17 +22,27 @@ from arroyo_nb.row_tables import (
     with_event_time,
     with_left_out,
 )
-from arroyo_nb.row_tables.grid import MOST_PROBLEMS, Cell, Grid, read_grid
+from arroyo_nb.row_tables.grid import (
+    BAR,
+    COMMA,
+    MOST_PROBLEMS,
+    Cell,
+    Grid,
+    named_separator,
+    read_grid,
+)
 from arroyo_nb.row_tables.values import (
     inferred_type,
     looks_like_time,
     reader,
     time_of,
     unreadable,
+    why_text,
 )
-from arroyo_nb.schema import Field, Schema, Timestamp, Type, check_visible
+from arroyo_nb.schema import TEXT, Field, Schema, Timestamp, Type, check_visible
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.sql.parse import parse_all
+from arroyo_nb.tape import shown_text
 
 _TOLD_TYPE = re.compile(
     r":((?:BIG)?INT(?: UNSIGNED)?|FLOAT|DOUBLE|DECIMAL(?:\(\d+, *\d+\))?"
@@ -56,6 +68,7 @@ def rows_of_text(
     *,
     is_file: bool = False,
     declared: Schema | None = None,
+    types: Mapping[str, str] = MappingProxyType({}),
 ) -> StreamRows:
     """The rows of a text.
 
@@ -75,6 +88,8 @@ def rows_of_text(
         The columns of a table that is there, of which these are rows: they have their
         types, and what the header leaves out is NULL, whatever they say. The event time
         is the named one alone then.
+    types
+        The texts of types that are told elsewhere, by the columns that have them.
 
     Raises
     ------
@@ -89,10 +104,12 @@ def rows_of_text(
             span=Span(error.start, error.start + 1),
             hint="remove it: no text in UTF-8 can hold it",
         ).at(source) from None
-    grid = read_grid(source, is_csv=True if is_file else None)
+    grid = read_grid(source, is_file=is_file)
     problems: list[ArroyoError] = []
     try:
-        arrival, columns = _columns(grid, arrives, source, declared, is_file=is_file)
+        arrival, columns = _columns(
+            grid, arrives, source, declared, types, is_file=is_file
+        )
         found = Schema(tuple(column.field for column in columns))
         if declared is not None:
             declared = with_left_out(declared, found)
@@ -124,7 +141,28 @@ def rows_of_text(
         for row in zip(*values, strict=True)
     ]
     groups = [row.group for row in grid.rows] if grid.is_grouped else None
-    return stream_rows(schema, rows, at, arrivals, groups)
+    made = stream_rows(schema, rows, at, arrivals, groups)
+    return replace(made, notes=tuple(_notes(grid, columns, source)))
+
+
+def _notes(grid: Grid, columns: Sequence[_Column], source: ScriptText) -> Iterator[str]:
+    """What was found out, where the reader of the notes may have meant another."""
+    usual = COMMA if grid.form.is_csv else BAR
+    if grid.form.separator != usual:
+        yield f"{named_separator(grid.form.separator)} separates its columns"
+    for column in columns:
+        cells = [row.cells[column.number] for row in grid.rows]
+        if column.is_typed or column.field.type != TEXT:
+            continue
+        if (found := why_text(cells, is_csv=grid.form.is_csv)) is None:
+            continue
+        line, _ = source.place(found.cell.span.start)
+        name, text = column.field.name, shown_text(found.cell.text)
+        todo = "an empty cell is NULL"
+        if found.meant is not None:
+            pair = quote(f"{name}={found.meant}")
+            todo = f"for numbers write {pair} behind the name of the table"
+        yield f"{name} is {TEXT}, as '{text}' in line {line} {found.reason}; {todo}"
 
 
 def _columns(
@@ -132,10 +170,12 @@ def _columns(
     arrives: str,
     source: ScriptText,
     declared: Schema | None,
+    types: Mapping[str, str],
     *,
     is_file: bool,
 ) -> tuple[int | None, list[_Column]]:
     """The number of the arrival's column, and the others."""
+    untold = dict(types)
     arrival: int | None = None
     columns: list[_Column] = []
     seen: set[str] = set()
@@ -154,7 +194,17 @@ def _columns(
                 hint="give one of them another name",
             )
         seen.add(name.lower())
+        told = untold.pop(name, None)
+        if told is not None and type_text:
+            raise CatalogProblem(
+                f"'{name}' has the type {type_text} in the header, and {told} in "
+                f"'{name}={told}'",
+                span=cell.span,
+                hint="leave one of them out",
+            )
         if name == arrives:
+            if told is not None:
+                _check_arrival(_told_field(name, told), cell)
             if type_text:
                 _check_arrival(_typed_field(name, type_text, type_at), cell)
             arrival = number
@@ -162,14 +212,23 @@ def _columns(
         check_visible(name, cell.span)
         if declared is not None:
             field = _declared_field(declared, name, type_text, cell)
-        elif type_text:
-            field = _typed_field(name, type_text, type_at)
+        elif type_text or told is not None:
+            field = (
+                _typed_field(name, type_text, type_at)
+                if told is None
+                else _told_field(name, told)
+            )
             _check_readable(field, cell)
         else:
             cells = (row.cells[number] for row in grid.rows)
-            field = Field(name, inferred_type(cells, is_csv=grid.is_csv))
-        is_typed = bool(type_text) or declared is not None
+            field = Field(name, inferred_type(cells, is_csv=grid.form.is_csv))
+        is_typed = bool(type_text or told) or declared is not None
         columns.append(_Column(number, field, is_typed))
+    for name, told in untold.items():
+        raise CatalogProblem(
+            f"there is no column '{name}', whose type '{name}={told}' tells",
+            hint=did_you_mean(name, [column.field.name for column in columns]),
+        )
     if not columns:
         raise CatalogProblem(
             f"there is no column but '{arrives}'",
@@ -284,6 +343,16 @@ def _typed_field(name: str, type_text: str, at: int) -> Field:
         )
     (field,) = declared.physical
     return Field(name, field.type, field.nullable)
+
+
+def _told_field(name: str, type_text: str) -> Field:
+    """The column of a type that is told where the text of the rows does not stand."""
+    try:
+        return _typed_field(name, type_text, 0)
+    except ArroyoError as problem:
+        raise CatalogProblem(
+            f"the type in '{name}={type_text}': {problem.message}", hint=problem.hint
+        ) from None
 
 
 def _check_inferred_time(

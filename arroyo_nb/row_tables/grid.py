@@ -5,20 +5,23 @@
     at       | user  | n INT        at,user,n
     10:00:00 | ann   | 1            10:00:00,ann,1
 
-A Markdown table is one too: bars around each line, and dashes below the header. Each
-cell knows its place, for errors.
+A Markdown table is one too: bars around each line, and dashes below the header. In
+place of the commas of CSV stand semicolons or tabs, and in a file bars. Each cell knows
+its place, for errors.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, raise_all
 from arroyo_nb.source import ScriptText, Span
 
-BAR, COMMA = "|", ","
+BAR, COMMA, SEMICOLON, TAB = "|", ",", ";", "\t"
 
 MOST_PROBLEMS = 20
 """How many errors of a table are told: a wrong column of a long file has one a line."""
@@ -28,9 +31,11 @@ _RULE = re.compile(rf"\s*\|?{_DASHES}(\|{_DASHES})*\|?\s*\Z")
 """The line of dashes below a Markdown header; fewer than three of them, without a
 colon, are a value."""
 
-_QUOTES = {BAR: "\"'", COMMA: '"'}
+_BAR_QUOTES, _CSV_QUOTES = "\"'", '"'
 _OPENING, _CLOSING = "(<", ")>"
 _BLANKS = re.compile(r"[^\S\n]*")
+_BLANKS_BUT_TABS = re.compile(r"[^\S\n\t]*")
+_SNIFFED_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,33 @@ class GridRow:
     group: int
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a table is written.
+
+    Parameters
+    ----------
+    separator
+        What stands between two cells.
+    is_csv
+        Whether only double quotes are quotes, and a quoted cell may be a time: all
+        tables but those of a notebook's cell between bars.
+    """
+
+    separator: str
+    is_csv: bool
+
+    @property
+    def quotes(self) -> str:
+        """What a quoted cell may begin with."""
+        return _CSV_QUOTES if self.is_csv else _BAR_QUOTES
+
+    @property
+    def blanks(self) -> re.Pattern[str]:
+        """What may stand around a cell."""
+        return _BLANKS_BUT_TABS if self.separator == TAB else _BLANKS
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table of cells; each row has as many as the header.
@@ -77,13 +109,13 @@ class Grid:
         The first line.
     rows
         The others.
-    is_csv
-        Whether commas separate them.
+    form
+        How they were written.
     """
 
     header: tuple[Cell, ...]
     rows: tuple[GridRow, ...]
-    is_csv: bool
+    form: Form
 
     @property
     def is_grouped(self) -> bool:
@@ -100,13 +132,14 @@ class _Line:
     follows_blank: bool
 
 
-def read_grid(source: ScriptText, *, is_csv: bool | None = None) -> Grid:
+def read_grid(source: ScriptText, *, is_file: bool = False) -> Grid:
     """Cut a text into cells.
 
     Parameters
     ----------
-    is_csv
-        Whether commas separate its cells; None: where the header has commas and no bar.
+    is_file
+        Whether it is a file of CSV; else bars separate its cells where the header has
+        some.
 
     Raises
     ------
@@ -123,20 +156,20 @@ def read_grid(source: ScriptText, *, is_csv: bool | None = None) -> Grid:
         )
     head, *others = lines
     try:
-        if is_csv is None:
-            is_csv = len(_header(head, BAR)) == 1 < len(_header(head, COMMA))
-        separator = COMMA if is_csv else BAR
-        is_framed = not is_csv and head.text.lstrip().startswith(BAR)
-        header = _unframed(head, _header(head, separator), is_framed=is_framed)
+        form = _file_form(head, others) if is_file else _cell_form(head, others)
+        if form.separator == TAB:
+            head, *others = _lines(source.text, TAB)
+        is_framed = not form.is_csv and head.text.lstrip().startswith(BAR)
+        header = _unframed(head, _header(head, form.separator), is_framed=is_framed)
     except SyntaxProblem as problem:
         raise problem.at(source) from None
-    if not is_csv and others and _RULE.match(others[0].text):
+    if not form.is_csv and others and _RULE.match(others[0].text):
         others = others[1:]
     rows, problems, group = list[GridRow](), list[ArroyoError](), 0
     for line in others:
         group += bool(rows) and line.follows_blank
         try:
-            cells = list(_cells(line, separator))
+            cells = list(_cells(line, form))
             if is_framed:
                 cells = _unframed(line, cells, is_framed=is_framed)
             _check_length(cells, header)
@@ -145,13 +178,56 @@ def read_grid(source: ScriptText, *, is_csv: bool | None = None) -> Grid:
             continue
         rows.append(GridRow(tuple(cells), group))
     raise_all(problems[:MOST_PROBLEMS])
-    return Grid(tuple(header), tuple(rows), is_csv)
+    return Grid(tuple(header), tuple(rows), form)
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _cell_form(head: _Line, others: list[_Line]) -> Form:
+    for separator in (BAR, COMMA, SEMICOLON, TAB):
+        # A tab may stand between a name and its type.
+        in_rows = separator in (BAR, COMMA) or any(separator in o.text for o in others)
+        if in_rows and len(_header(head, separator)) > 1:
+            return Form(separator, is_csv=separator != BAR)
+    return Form(BAR, is_csv=False)
+
+
+def _file_form(head: _Line, others: list[_Line]) -> Form:
+    """How a file is written: its header has the separator, and so has each line as
+    often; a header of prose has a blank behind it. What is left to say after that is
+    the csv module's guess."""
+    separators = (COMMA, SEMICOLON, TAB, BAR)
+    cells = {separator: len(_header(head, separator)) for separator in separators}
+    found = [separator for separator in separators if cells[separator] > 1]
+    if not found:
+        return Form(COMMA, is_csv=True)
+    sample = others[:_SNIFFED_LINES]
+    even = [f for f in found if all(_count(x, f) == cells[f] for x in sample)]
+    found = even or found
+    found = [one for one in found if f"{one} " not in head.text] or found
+    separator = found[0]
+    if len(found) > 1:
+        text = "\n".join(line.text for line in [head, *sample])
+        with suppress(csv.Error):
+            sniffer = csv.Sniffer()
+            separator = sniffer.sniff(text, "".join(found)).delimiter
+    return Form(separator, is_csv=True)
+
+
+def _count(line: _Line, separator: str) -> int:
+    """How many cells a line would have; 0 where a quote is wrong."""
+    try:
+        return len(list(_cells(line, Form(separator, is_csv=True))))
+    except SyntaxProblem:
+        return 0
+
+
+def _lines(text: str, separator: str = BAR) -> Iterator[_Line]:
     start, follows_blank = 0, False
     for written in text.split("\n"):
         line = written.rstrip()
+        if separator == TAB:
+            # The cells behind the last tabs are empty ones.
+            behind = written[len(line) :]
+            line += behind[: behind.rfind(TAB) + 1]
         if line:
             yield _Line(line, start, follows_blank)
         follows_blank = not line
@@ -200,21 +276,26 @@ def _header(line: _Line, separator: str) -> list[Cell]:
     return [*cells, _plain(line, begin, len(line.text))]
 
 
-def _cells(line: _Line, separator: str) -> Iterator[Cell]:
+def _cells(line: _Line, form: Form) -> Iterator[Cell]:
     text, at = line.text, 0
     while True:
-        blanks = _BLANKS.match(text, at)
+        blanks = form.blanks.match(text, at)
         begin = blanks.end() if blanks else at
-        if text[begin : begin + 1] and text[begin] in _QUOTES[separator]:
-            cell, end = _quoted(line, begin, separator)
+        if text[begin : begin + 1] and text[begin] in form.quotes:
+            cell, end = _quoted(line, begin, form)
         else:
-            end = text.find(separator, at)
+            end = text.find(form.separator, at)
             end = len(text) if end < 0 else end
             cell = _plain(line, at, end)
         yield cell
         if end >= len(text):
             return
         at = end + 1
+
+
+def named_separator(separator: str) -> str:
+    """A separator, as a message names it."""
+    return "a tab" if separator == TAB else f"a '{separator}'"
 
 
 def _plain(line: _Line, begin: int, end: int) -> Cell:
@@ -227,7 +308,7 @@ def _plain(line: _Line, begin: int, end: int) -> Cell:
     return Cell(text, Span(start, start + len(text)))
 
 
-def _quoted(line: _Line, begin: int, separator: str) -> tuple[Cell, int]:
+def _quoted(line: _Line, begin: int, form: Form) -> tuple[Cell, int]:
     """A cell in quotes, a quote in it written twice; and where what is behind it
     begins."""
     quote = line.text[begin]
@@ -235,17 +316,17 @@ def _quoted(line: _Line, begin: int, separator: str) -> tuple[Cell, int]:
     while True:
         end = line.text.find(quote, end)
         if end < 0:
-            raise _unclosed(line, begin, is_csv=separator == COMMA)
+            raise _unclosed(line, begin, is_csv=form.is_csv)
         if line.text[end + 1 : end + 2] != quote:
             break
         end += 2
     text = line.text[begin + 1 : end].replace(2 * quote, quote)
     span = Span(line.start + begin, line.start + end + 1)
-    blanks = _BLANKS.match(line.text, end + 1)
+    blanks = form.blanks.match(line.text, end + 1)
     after = blanks.end() if blanks else end + 1
-    if after < len(line.text) and line.text[after] != separator:
+    if after < len(line.text) and line.text[after] != form.separator:
         raise SyntaxProblem(
-            f"a '{separator}' is missing behind the quoted text",
+            f"{named_separator(form.separator)} is missing behind the quoted text",
             span=Span(line.start + after, line.start + after + 1),
             hint="a quote that is part of the text is written twice",
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from decimal import Decimal as Number10
 from decimal import localcontext
+from typing import NamedTuple
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.row_tables import FIXED_DAY
@@ -68,6 +69,52 @@ def inferred_type(cells: Iterable[Cell], *, is_csv: bool) -> Type:
     return TEXT
 
 
+class WhyText(NamedTuple):
+    """Which cell makes a column TEXT, and why.
+
+    Attributes
+    ----------
+    cell, reason
+        The cell, and the end of the sentence that begins with it.
+    meant
+        The type that all cells of the column can be read as; None: there is none.
+    """
+
+    cell: Cell
+    reason: str
+    meant: Type | None = None
+
+
+def why_text(cells: Iterable[Cell], *, is_csv: bool) -> WhyText | None:
+    """Why a column is TEXT though most of its cells are numbers, times or truth values;
+    None: it is a column of texts."""
+    present = [cell for cell in cells if not cell.is_null]
+    if not is_csv and any(cell.is_quoted for cell in present):
+        return None
+    for what, looks in _KINDS:
+        others = [cell for cell in present if not looks(cell.text)]
+        if 2 * len(others) > len(present):
+            continue
+        if others:
+            return WhyText(others[0], f"is no {what}")
+        # Each is a number, and some are no number of a column.
+        are_whole = all(_is_bigint(cell.text) for cell in present)
+        meant = BIGINT if are_whole else DOUBLE
+        reasons = (WhyText(cell, _why_no_number(cell), meant) for cell in present)
+        return next((found for found in reasons if found.reason), None)
+    return None
+
+
+def _why_no_number(cell: Cell) -> str:
+    if cell.is_quoted:
+        return "stands in quotes"
+    if _PLAIN.match(cell.text) is None:
+        return "may be a code"
+    if not _looks_like_bigint(cell.text) and not _looks_like_double(cell.text):
+        return "has more digits than a number keeps"
+    return ""
+
+
 def looks_like_time(text: str) -> bool:
     """Whether a text has the form of a time, with a day or without."""
     return _TIME.match(text) is not None
@@ -117,6 +164,11 @@ _INFERRED: tuple[tuple[Type, Callable[[str], bool]], ...] = (
     (Timestamp(), looks_like_time),
 )
 _NUMBERS = (_looks_like_bigint, _looks_like_double)
+_KINDS: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    ("number", lambda text: _NUMBER.match(text) is not None),
+    ("time", looks_like_time),
+    ("truth value", _is_boolean),
+)
 
 
 def reader(type_: Type) -> Callable[[str], object] | None:

@@ -64,8 +64,15 @@ class Runs:
         if name not in self._runs:
             near = did_you_mean(name, self._runs)
             kept = f"of runs that have ended the newest {KEPT_RUNS} are kept"
+            # Whoever knows a run of before asks for it in a new kernel.
+            new = (
+                f"nothing has run since the kernel started: run the cell of '{name}' "
+                f"again, %%arroyo {name} <<"
+            )
             hint = near or (kept if len(self._runs) >= KEPT_RUNS else None)
-            raise RunProblem(f"there is no run '{name}'", hint=hint)
+            raise RunProblem(
+                f"there is no run '{name}'", hint=hint if self._runs else new
+            )
         return self._runs[name]
 
     @property

@@ -151,6 +151,30 @@ def _value(value: object) -> str:
     return text[:VALUE_CHARS]
 
 
+def files(
+    name: str, holds: str, rows: dict[str, str], statement: str, *, offered: bool
+) -> dict[str, str]:
+    """What files hold: their first rows, and a table for them, as a MIME bundle.
+
+    Parameters
+    ----------
+    name, holds
+        What they are called, and what was found in them.
+    rows
+        Their first rows.
+    statement
+        Declares the table.
+    offered
+        Whether the next cell has the statement.
+    """
+    place = ", in the next cell" if offered else ""
+    declared = _statement(f"{name}: {holds}; as a table{place}:", statement)
+    return {
+        "text/html": f"{rows['text/html']}{declared['text/html']}",
+        "text/plain": f"{rows['text/plain']}\n\n{declared['text/plain']}",
+    }
+
+
 def tape(statement: str) -> dict[str, str]:
     """A table for a tape, as a MIME bundle."""
     return _statement("as a table:", statement)

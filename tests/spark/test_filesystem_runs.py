@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 from collections import Counter
+from datetime import datetime
 from decimal import Decimal
 from operator import itemgetter
 
@@ -11,6 +12,7 @@ import fastavro
 import pyarrow.parquet as pq
 import pytest
 
+from arroyo_nb import file_commands
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats.avro import files
 
@@ -197,3 +199,46 @@ def test_changes_and_back(session, tmp_path, rides):
     wanted = session.run(rides + query, wait=True).table().to_pylist()
     assert sorted(map(str, found)) == sorted(map(str, wanted))
     assert [row["n"] for row in found] == [10, 10]
+
+
+def test_a_sink_of_all_types_is_read_by_what_peek_declares(
+    session, tmp_path, rides, monkeypatch
+):
+    shown = []
+    monkeypatch.setattr(file_commands, "publish", shown.append)
+    out = tmp_path / "out"
+    sink = table(
+        "o", out, "sink", "parquet", columns="", partitioning__fields=["town", "day"]
+    )
+    query = """INSERT INTO o SELECT id, town, at, price, CAST(id AS SMALLINT) AS small,
+        CAST(id AS INT UNSIGNED) AS whole, CAST(id AS FLOAT) AS f, id % 2 = 0 AS even,
+        CAST(at AS DATE) AS day, CAST(at AS TIME) AS clock, at - at AS span,
+        make_array(id, 1) AS ids, named_struct('end', at, 'n', id) AS pair,
+        CAST(town AS BYTEA) AS bytes
+        FROM rides WHERE id < 3"""
+    session.run(rides + sink + query, wait=True)
+    offered = []
+
+    def offer(_, text):
+        offered.append(text)
+        return True
+
+    file_commands.peek(session, str(out), 3, offer)
+    (statement,) = offered
+    columns = statement.split(" WITH (")[0]
+    assert "day TIMESTAMP" in columns
+    assert "clock TEXT" in columns
+    assert "span BIGINT" in columns
+    assert 'pair STRUCT<"end" TIMESTAMP, n BIGINT>' in columns
+    run = session.run(f"{statement} SELECT * FROM out", wait=True)
+    rows = sorted(run.table().to_pylist(), key=itemgetter("id"))
+    assert [row["town"] for row in rows] == [None, "a/b", "Århus"]
+    last = rows[2]
+    at = datetime(2023, 1, 3, 0, 0, 2)
+    assert last["at"] == last["pair"]["end"] == at
+    assert last["day"] == datetime(2023, 1, 3)
+    assert last["clock"] == "00:00:02"
+    assert last["span"] == 0
+    assert last["ids"] == [2, 1]
+    assert last["bytes"] == "Århus".encode()
+    assert (last["small"], last["whole"], last["f"], last["even"]) == (2, 2, 2.0, True)

@@ -46,5 +46,6 @@ def test_where_nothing_is_declared_it_is_said_how_to() -> None:
         Catalog().get("trips")
     assert (
         told.value.hint
-        == "CREATE TABLE declares one; a script with an error declares none"
+        == "write CREATE TABLE trips; if the kernel was restarted, run the cell that "
+        "declares it again. A script with an error declares none"
     )

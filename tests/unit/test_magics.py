@@ -456,7 +456,7 @@ def test_answers_are_shown_and_who_still_uses_what_was_dropped(cells: Cells) -> 
 
 def test_help_and_plans(cells: Cells) -> None:
     assert "--until" in cells.run("%%arroyo --help")
-    assert cells.run("%%arroyo --no-run\nSELECT 1") == "plan of script"
+    assert cells.run("%%arroyo --no-run --explain\nSELECT 1") == "plan of script"
     assert cells.session.runs == {}
     assert cells.run("%%arroyo --explain -n d\nSELECT 1").startswith("plan of d")
     for magic, options in (("arroyo", FLAGS), ("arroyo_rows", ROWS_FLAGS)):
@@ -478,8 +478,15 @@ def test_the_plan_of_what_is_not_run_has_the_time_to_live_of_its_cell(
     monkeypatch.setattr(cells.session, "plan", session.plan)
     script = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
     SELECT counter, count(*) FROM ticks GROUP BY counter"""
-    assert "idle for 86400s" in cells.run(f"%%arroyo --no-run\n{script}")
-    assert "idle for 420s" in cells.run(f"%%arroyo --no-run --ttl 7m\n{script}")
+    line = "%%arroyo --no-run --explain"
+    assert "idle for 86400s" in cells.run(f"{line}\n{script}")
+    assert "idle for 420s" in cells.run(f"{line} --ttl 7m\n{script}")
+    # Without the plan the notes come first, and then the columns.
+    told = cells.run(f"%%arroyo --no-run\n{script}")
+    assert told.startswith("Notes\n")
+    places = [told.index(word) for word in ("idle for", "counter", "--explain")]
+    assert places == sorted(places)
+    assert "Plan after" not in told
     session.close()
 
 

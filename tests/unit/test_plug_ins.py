@@ -64,8 +64,9 @@ IMPORT_EXCEPTIONS = {
 KAFKA_USERS = {
     # What is of topics alone: the local broker, topics, peek, record, emit.
     *("kafka_commands.py", "views/topics.py", "editor/known_topics.py"),
-    # A feed's messages are guessed, and declared, as a topic's records are.
-    "feed_commands.py",
+    # A feed's messages, and a file's lines, are guessed and declared as a topic's
+    # records are.
+    *("feed_commands.py", "file_commands.py"),
     *("run/emission.py", "run/topic_io.py", "run/topic_tasks.py"),
     # Rows that a user has written become a tape as emitted ones do.
     "row_tables/define.py",

@@ -37,7 +37,7 @@ def test_a_cell_defines_a_table(shell):
         "defined clicks (tape source, 2 columns)",
         "clicks: 3 rows in 3 micro-batches, event time 2026-01-01 09:59:30 to 10:00:20",
     ]
-    plan = run(shell, "%%arroyo --no-run\nSELECT user FROM clicks")
+    plan = run(shell, "%%arroyo --no-run --explain\nSELECT user FROM clicks")
     assert "Watermark _timestamp = at, delay 10s" in plan
     assert "bob" in run(shell, "%arroyo head clicks")
 
@@ -93,6 +93,47 @@ def test_options(shell, tmp_path):
     assert (tmp_path / "t.tape").is_dir()
 
 
+def test_types_and_notes_of_rows(shell, tmp_path):
+    path = tmp_path / "towns.csv"
+    path.write_text("zip;town;since;n\n10115;Berlin;n/a;1\n07307;Jena;1900;2\n")
+    said = run(shell, f"%%arroyo_rows towns --from {path}\n")
+    assert "towns: a ';' separates its columns" in said
+    assert (
+        "towns: zip is TEXT, as '07307' in line 3 may be a code; for numbers write "
+        "zip=BIGINT behind the name of the table"
+    ) in said
+    assert (
+        "since is TEXT, as 'n/a' in line 2 is no number; an empty cell is NULL" in said
+    )
+    line = (
+        f"%%arroyo_rows towns zip=BIGINT 'n=DECIMAL(8, 2)' --from {path} since=TEXT\n"
+    )
+    said = run(shell, line)
+    assert "is TEXT" not in said
+    assert "7307   Jena" in (shown := run(shell, "%arroyo head towns"))
+    assert "2.00" in shown
+    # A cell that names a type runs as one whose header does.
+    run(shell, "%%arroyo_rows t user=JSON\nat | user\n10:00:00 | 1")
+    assert "JSON" in run(shell, "%arroyo tables")
+
+
+def test_files_are_peeked_at_by_their_path(shell, tmp_path):
+    frame = pd.DataFrame({"n": [1, 2], "town": ["Bonn", "Jena"]})
+    frame.to_parquet(tmp_path / "towns.parquet")
+    said = run(shell, f"%arroyo head {tmp_path}/towns.parquet -n 1")
+    assert "Bonn" in said
+    assert "Jena" not in said
+    assert "in the next cell" not in said
+    said = run(shell, f"%arroyo peek {tmp_path}/towns.parquet")
+    assert "as a table, in the next cell:\nCREATE TABLE towns (" in said
+    # A second look offers no second cell.
+    assert "in the next cell" not in run(
+        shell, f"%arroyo peek {tmp_path}/towns.parquet"
+    )
+    said = run(shell, f"%arroyo peek {tmp_path}/towns.parquet broker:9092")
+    assert "takes a path alone" in said
+
+
 def test_options_of_disorder(shell):
     line = (
         "%%arroyo_rows t --delay user=ann:30s --duplicate 100% --burst 30s --seed 2\n"
@@ -109,7 +150,11 @@ def test_options_of_disorder(shell):
         ("", "the table has no name"),
         ("t --watermrk 5", "did you mean '--watermark'?"),
         ("t --watermark", "option '--watermark' needs its TIME"),
-        ("t u", "'u' is not an option: %%arroyo_rows NAME [OPTIONS]"),
+        ("t u", "'u' is not an option: %%arroyo_rows NAME [COLUMN=TYPE ...]"),
+        ("user=TEXT", "the table has no name"),
+        ("t user=TEXT user=JSON", "'user=' stands there twice"),
+        ("t user=TXT", "the type in 'user=TXT': "),
+        ("t usr=TEXT", "did you mean 'user'?"),
     ],
 )
 def test_a_wrong_line(shell, line, said):
@@ -120,7 +165,9 @@ def test_a_wrong_line(shell, line, said):
 def test_help(shell):
     for line in ("%%arroyo_rows --help", "%%arroyo_rows t -h\n" + CLICKS):
         assert "--event-time COLUMN" in run(shell, line)
-    assert "%%arroyo_rows NAME [OPTIONS]" in run(shell, "%%arroyo --help")
+    assert "%%arroyo_rows NAME [COLUMN=TYPE ...] [OPTIONS]" in run(
+        shell, "%%arroyo --help"
+    )
     assert "no table yet" in run(shell, "%arroyo tables")
 
 

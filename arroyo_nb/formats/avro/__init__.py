@@ -21,6 +21,7 @@ from arroyo_nb.formats import (
     FileReader,
     FormatBase,
     Framing,
+    ListedFile,
     PartFormat,
     PayloadDecoder,
     PayloadWriter,
@@ -91,6 +92,7 @@ class AvroFormat(FormatBase):
             in_arroyo=False,
         ),
     )
+    magic = b"Obj\x01"
     payload_options = (
         Option(
             REGISTRY,
@@ -337,13 +339,20 @@ class AvroFormat(FormatBase):
         schema: Schema,
         options: Mapping[str, OptionValue],
         event_time: str | None,
+        elsewhere: frozenset[str] = frozenset(),  # noqa: ARG002
     ) -> FileReader:
-        """A reader of container files."""
+        """A reader of container files; any column that may be NULL may be missing."""
         from arroyo_nb.formats.avro.files import AvroReader
         from arroyo_nb.formats.avro.payloads import Columns
 
         columns = Columns(schema, event_time, bool(options.get(UNSTRUCTURED)))
         return AvroReader(columns, drop=options.get("bad_data") == "drop")
+
+    def schema_of(self, file: ListedFile) -> Schema:
+        """The columns of a file."""
+        from arroyo_nb.formats.avro.files import columns_of_file
+
+        return columns_of_file(file)
 
     def parts(self, schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
         """A writer of container files."""

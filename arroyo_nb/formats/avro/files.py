@@ -28,6 +28,7 @@ from arroyo_nb.formats.avro.file_blocks import (
     read_block,
     read_file_header,
 )
+from arroyo_nb.formats.avro.inferred import columns_of
 from arroyo_nb.formats.avro.payloads import Columns, text_bytes
 from arroyo_nb.formats.avro.schema import AvroSchema, SchemaFault, parse_schema
 from arroyo_nb.formats.avro.strict import (
@@ -37,6 +38,7 @@ from arroyo_nb.formats.avro.strict import (
     datum_skipper,
 )
 from arroyo_nb.formats.json.strict import BadRecord
+from arroyo_nb.schema import Schema
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, Position, shown_text
 
 PIECE_ROWS, PIECE_BYTES = 10_000, 2**20
@@ -73,6 +75,24 @@ class AvroReader:
         """
         with refusals("read", file.name), file.path.open("rb") as stream:
             yield ReadDatums(stream, file.name, self._columns, place, drop=self._drop)
+
+
+def columns_of_file(file: ListedFile) -> Schema:
+    """The columns of a file, by the schema in its header.
+
+    Raises
+    ------
+    RunProblem
+        When it is no container file.
+    CatalogProblem
+        When its schema has no columns.
+    """
+    with refusals("read", file.name), file.path.open("rb") as stream:
+        try:
+            header, _ = read_file_header(stream)
+        except BadRecord as problem:
+            raise RunProblem(f"'{file.name}' is not an Avro file: {problem}") from None
+    return columns_of(header.schema)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
-from arroyo_nb.formats import FileReader, FormatBase, Framing, PartFormat
+from arroyo_nb.formats import (
+    FileReader,
+    FormatBase,
+    Framing,
+    ListedFile,
+    PartFormat,
+)
 from arroyo_nb.formats.parquet.parts import COMPRESSION, ROW_GROUP_SIZE
 from arroyo_nb.schema import Schema
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
+
+MISSING_COLUMNS = "parquet.missing_columns"
 
 
 class ParquetFormat(FormatBase):
@@ -33,18 +42,46 @@ class ParquetFormat(FormatBase):
         ),
     )
 
+    file_options = (
+        Option(
+            MISSING_COLUMNS,
+            OptionKind.ENUM,
+            "a column that may be NULL and is missing in a file: 'fail' ends the run, "
+            "'null' reads NULL, as from files that are older than the column",
+            default="fail",
+            choices=("fail", "null"),
+            only="source",
+            in_arroyo=False,
+        ),
+    )
+    magic = b"PAR1"
+    lacking_options = MappingProxyType({MISSING_COLUMNS: "null"})
+
     def file_reader(
         self,
         schema: Schema,
         options: Mapping[str, OptionValue],
         event_time: str | None,
+        elsewhere: frozenset[str] = frozenset(),
     ) -> FileReader:
         """A reader of row groups."""
         from arroyo_nb.formats.parquet.columns import ColumnDecoder
         from arroyo_nb.formats.parquet.files import ParquetReader
 
-        drop = options.get("bad_data") == "drop"
-        return ParquetReader(ColumnDecoder(schema, event_time, drop=drop))
+        decoder = ColumnDecoder(
+            schema,
+            event_time,
+            drop=options.get("bad_data") == "drop",
+            may_lack=options.get(MISSING_COLUMNS) == "null",
+            elsewhere=elsewhere,
+        )
+        return ParquetReader(decoder)
+
+    def schema_of(self, file: ListedFile) -> Schema:
+        """The columns of a file."""
+        from arroyo_nb.formats.parquet.files import columns_of
+
+        return columns_of(file)
 
     def parts(self, schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
         """A writer of row groups."""

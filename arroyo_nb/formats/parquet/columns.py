@@ -1,8 +1,8 @@
 """Reading tables of columns, which have names and types of their own.
 
-A column is found by its name and must be of the declared kind: integers of another
-width and times of another unit are converted. A value that does not fit is bad data,
-like a NULL that may not be, and so is a time or a date outside the years 1 to 9999.
+A column is found by its name and must be of a type that the declared one takes (see
+:mod:`arroyo_nb.formats.parquet.types`). A value that does not fit is bad data, like a
+NULL that may not be, and so is a time or a date outside the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -15,37 +15,14 @@ from typing import TYPE_CHECKING
 from arroyo_nb.codecs.bad_records import MISMATCH_HINT, in_record
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats import Decoded
-from arroyo_nb.formats.json.strict import FIRST_DAY, FIRST_US, LAST_DAY, LAST_US
+from arroyo_nb.formats.parquet import MISSING_COLUMNS
+from arroyo_nb.formats.parquet.types import Misfit, convert, declared_type, takes
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import (
-    Decimal,
-    ListOf,
-    Primitive,
-    Schema,
-    StructOf,
-    Timestamp,
-    Type,
-    arrow_schema,
-)
+from arroyo_nb.schema import Field, Schema, Type, arrow_type
 from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow, shown_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-# Which of pyarrow's tests a found type passes for one that is declared.
-_TESTS = {
-    "BOOLEAN": ("boolean",),
-    "FLOAT": ("floating", "integer"),
-    "DOUBLE": ("floating", "integer"),
-    "TEXT": ("string", "large_string", "string_view"),
-    "JSON": ("string", "large_string", "string_view"),
-    "BYTEA": ("binary", "large_binary", "fixed_size_binary"),
-    "DATE": ("date",),
-    "TIME": ("time",),
-    "INTERVAL": ("duration",),
-    "NULL": ("null",),
-}
 
 
 class ColumnDecoder:
@@ -59,12 +36,26 @@ class ColumnDecoder:
         The column that may not be NULL because it is the event time.
     drop
         Whether bad rows are left out and counted; else they are an error.
+    may_lack
+        Whether a column that may be NULL, or a field of one, may be missing in a file.
+    elsewhere
+        Columns that are NULL where a file has none: their values stand elsewhere.
     """
 
-    def __init__(self, schema: Schema, event_time: str | None, *, drop: bool) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        event_time: str | None,
+        *,
+        drop: bool,
+        may_lack: bool = False,
+        elsewhere: frozenset[str] = frozenset(),
+    ) -> None:
         self._schema = schema
         self._event_time = event_time
         self._drop = drop
+        self._may_lack = may_lack
+        self._elsewhere = elsewhere
 
     @property
     def names(self) -> list[str]:
@@ -77,23 +68,47 @@ class ColumnDecoder:
         Raises
         ------
         RunProblem
-            When a column is missing, is there twice, or is of another kind.
+            When a column is missing, is there twice, or is of another type.
         """
+        if not any(name in found.names for name in self.names):
+            raise RunProblem(
+                f"'{origin}' has none of the columns that the table declares",
+                hint=f"it has: {shown_text(', '.join(found.names))}",
+            )
         for field in self._schema:
             places = found.get_all_field_indices(field.name)
+            if not places and self._is_null(field):
+                continue
             if len(places) != 1:
                 raise RunProblem(
                     f"'{origin}' has {'no' if not places else 'more than one'} column "
                     f"'{field.name}'",
-                    hint=did_you_mean(field.name, found.names),
+                    hint=self._lacking_hint(field, found) if not places else None,
                 )
             type_ = found.field(places[0]).type
-            if not _is_kind(type_, field.type):
+            if not takes(field.type, type_, may_lack=self._may_lack):
                 raise RunProblem(
                     f"the column '{field.name}' of '{origin}' is of the type {type_}, "
                     f"and {field.type} is declared",
-                    hint="declare the type that the file has",
+                    hint=f"declare '{field.name}' as {declared_type(type_)}",
                 )
+
+    def _is_null(self, field: Field) -> bool:
+        """Whether a column is NULL in files without it."""
+        is_optional = field.nullable and field.name != self._event_time
+        return is_optional and (self._may_lack or field.name in self._elsewhere)
+
+    def _lacking_hint(self, field: Field, found: pa.Schema) -> str | None:
+        near = did_you_mean(field.name, found.names)
+        if not field.nullable or field.name == self._event_time:
+            return near
+        option = (
+            f"write '{MISSING_COLUMNS}' = 'null' in WITH, and files without the column "
+            "give NULL"
+        )
+        if near is None:
+            return option
+        return f"{near} Or {option}" if near.endswith("?") else f"{near}; or {option}"
 
     def decode(
         self,
@@ -122,13 +137,18 @@ class ColumnDecoder:
         import pyarrow as pa
 
         columns, faults = {}, dict[int, str]()
-        for field, wanted in zip(self._schema, arrow_schema(self._schema), strict=True):
-            values, misfits = _converted(table[field.name], wanted.type)
-            columns[field.name] = values
+        there = set(table.column_names)
+        for field in self._schema:
+            if field.name not in there:
+                nothing = pa.nulls(len(table), arrow_type(field.type))
+                columns[field.name] = pa.chunked_array([nothing])
+                continue
             found = table[field.name]
+            values, misfits = _converted(found, field.type)
+            columns[field.name] = values
             if field.name in coarse:
                 found = coarse[field.name]
-                misfits = [*misfits, *_converted(found, found.type)[1]]
+                misfits = [*misfits, *_converted(found, field.type)[1]]
             for row in misfits:
                 faults.setdefault(row, _misfit(found.slice(row, 1), field.type))
             if not field.nullable or field.name == self._event_time:
@@ -154,125 +174,39 @@ class ColumnDecoder:
         )
 
 
-def _is_kind(found: pa.DataType, wanted: Type) -> bool:
-    import pyarrow.types as kinds
-
-    if kinds.is_dictionary(found):
-        found = found.value_type
-    # Whatever a column of nothing but NULLs was to be, its writer did not know either.
-    if kinds.is_null(found):
-        return True
-    match wanted:
-        case Timestamp():
-            return bool(kinds.is_timestamp(found))
-        case Decimal():
-            return bool(kinds.is_decimal(found) or kinds.is_integer(found))
-        case ListOf(element):
-            is_list = kinds.is_list(found) or kinds.is_large_list(found)
-            return bool(is_list) and _is_kind(found.value_type, element)
-        case StructOf(fields):
-            if not kinds.is_struct(found):
-                return False
-            there = {field.name: field.type for field in found}
-            return all(
-                f.name in there and _is_kind(there[f.name], f.type) for f in fields
-            )
-        case Primitive(name):
-            tests = _TESTS.get(name, ("integer",))
-            return any(getattr(kinds, f"is_{test}")(found) for test in tests)
-
-
 def _converted(
-    values: pa.ChunkedArray, type_: pa.DataType
+    values: pa.ChunkedArray, type_: Type
 ) -> tuple[pa.ChunkedArray, list[int]]:
     """The values in a type, NULL where one does not fit, and which rows those are."""
     import pyarrow as pa
 
-    parts: list[pa.Array] = []
+    made: list[pa.Array] = []
     misfits: list[int] = []
-    for start, part in _fitting(values, type_, 0):
-        if part is None:
-            misfits.append(start)
-            part = pa.nulls(1, type_)
-        parts.extend(part.chunks if isinstance(part, pa.ChunkedArray) else [part])
-    return pa.chunked_array(parts, type_), misfits
+    start = 0
+    for chunk in values.chunks:
+        for row, part in _fitting(chunk, type_, start):
+            if part is None:
+                misfits.append(row)
+            made.append(pa.nulls(1, arrow_type(type_)) if part is None else part)
+        start += len(chunk)
+    return pa.chunked_array(made, arrow_type(type_)), misfits
 
 
 def _fitting(
-    values: pa.ChunkedArray, type_: pa.DataType, start: int
-) -> Iterator[tuple[int, pa.ChunkedArray | None]]:
+    values: pa.Array, type_: Type, start: int
+) -> Iterator[tuple[int, pa.Array | None]]:
     """The values piece by piece; one that does not fit is a piece, and None."""
-    made = _cast(values, type_)
-    if made is not None or len(values) == 1:
-        yield start, made
-        return
-    middle = len(values) // 2
-    yield from _fitting(_piece(values, 0, middle), type_, start)
-    yield from _fitting(_piece(values, middle, len(values)), type_, start + middle)
-
-
-def _piece(values: pa.ChunkedArray, start: int, stop: int) -> pa.ChunkedArray:
-    """Some of the values, copied: Arrow casts all elements that a list's buffer has,
-    also those of lists outside a slice."""
     import pyarrow as pa
-
-    return values.take(pa.array(range(start, stop), pa.int64()))
-
-
-def _cast(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | None:
-    """The values in a type; None where one does not fit."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     try:
-        made = pc.cast(values, options=_options(type_))
-    except pa.ArrowInvalid:
-        return None
-    return None if _is_beyond(values, made) else made
-
-
-def _is_beyond(found: pa.ChunkedArray, made: pa.ChunkedArray) -> bool:
-    """Whether a value left its range and was not refused: a number became infinite, as
-    a DOUBLE that is no FLOAT does, or a time lies outside the years that can be shown.
-    """
-    import pyarrow.compute as pc
-    import pyarrow.types as kinds
-
-    type_ = made.type
-    if kinds.is_list(type_):
-        return _is_beyond(pc.list_flatten(found), pc.list_flatten(made))
-    if kinds.is_struct(type_):
-        return any(
-            _is_beyond(pc.struct_field(found, name), pc.struct_field(made, name))
-            for name in type_.names
-        )
-    if kinds.is_timestamp(type_):
-        per_s = _PER_S[type_.unit]
-        first, after = FIRST_US * per_s // 10**6, (LAST_US + 1) * per_s // 10**6
-        return _is_outside(made.cast("int64"), first, after - 1)
-    if kinds.is_date32(type_):
-        return _is_outside(made.cast("int32"), FIRST_DAY, LAST_DAY)
-    if not kinds.is_float32(type_) or found.type.equals(type_):
-        return False
-    finite = pc.is_finite(found.cast("float64"))
-    return bool(pc.any(pc.and_(finite, pc.is_inf(made))).as_py())
-
-
-_PER_S = {"s": 1, "ms": 10**3, "us": 10**6}
-
-
-def _is_outside(numbers: pa.ChunkedArray, first: int, last: int) -> bool:
-    import pyarrow.compute as pc
-
-    ends = pc.min_max(numbers).as_py()
-    return ends["min"] is not None and not first <= ends["min"] <= ends["max"] <= last
-
-
-def _options(type_: pa.DataType) -> object:
-    import pyarrow.compute as pc
-
-    # Nanoseconds are cut: Spark keeps microseconds.
-    return pc.CastOptions(target_type=type_, allow_time_truncate=True)
+        yield start, convert(values, type_)
+    except (Misfit, pa.ArrowInvalid):
+        if len(values) == 1:
+            yield start, None
+            return
+        middle = len(values) // 2
+        yield from _fitting(values[:middle], type_, start)
+        yield from _fitting(values[middle:], type_, start + middle)
 
 
 def _nulls(values: pa.ChunkedArray) -> list[int]:

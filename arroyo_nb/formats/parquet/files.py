@@ -12,6 +12,8 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import ListedFile, Piece
 from arroyo_nb.formats.parquet.columns import ColumnDecoder
+from arroyo_nb.formats.parquet.types import declared_type
+from arroyo_nb.schema import Field, Schema
 from arroyo_nb.tape import Position
 
 if TYPE_CHECKING:
@@ -41,19 +43,44 @@ class ParquetReader:
         RunProblem
             When it is no Parquet file, or one of another schema.
         """
-        import pyarrow as pa
+        with (
+            refusals("read", file.name),
+            file.path.open("rb") as stream,
+            _checked(stream, file.name) as found,
+        ):
+            self._decoder.check(found.schema_arrow, file.name)
+            there = set(found.schema_arrow.names)
+            names = [name for name in self._decoder.names if name in there]
+            coarse = _Coarse.of(stream, found, names)
+            yield ReadRows(found, names, coarse, file.name, self._decoder, place)
 
-        with refusals("read", file.name), file.path.open("rb") as stream:
-            try:
-                found = _opened(stream, "us")
-            except pa.ArrowInvalid as problem:
-                raise RunProblem(
-                    f"'{file.name}' is not a Parquet file: {problem}"
-                ) from None
-            with found:
-                self._decoder.check(found.schema_arrow, file.name)
-                coarse = _Coarse.of(stream, found, self._decoder.names)
-                yield ReadRows(found, coarse, file.name, self._decoder, place)
+
+def columns_of(file: ListedFile) -> Schema:
+    """The columns of a file, as a table declares them.
+
+    Raises
+    ------
+    RunProblem
+        When it is no Parquet file.
+    """
+    with (
+        refusals("read", file.name),
+        file.path.open("rb") as stream,
+        _checked(stream, file.name) as found,
+    ):
+        fields = found.schema_arrow
+    return Schema(
+        tuple(Field(f.name, declared_type(f.type), nullable=f.nullable) for f in fields)
+    )
+
+
+def _checked(stream: IO[bytes], name: str) -> pq.ParquetFile:
+    import pyarrow as pa
+
+    try:
+        return _opened(stream, "us")
+    except pa.ArrowInvalid as problem:
+        raise RunProblem(f"'{name}' is not a Parquet file: {problem}") from None
 
 
 def _opened(stream: IO[bytes], unit: str) -> pq.ParquetFile:
@@ -99,12 +126,14 @@ class ReadRows:
     def __init__(
         self,
         file: pq.ParquetFile,
+        names: list[str],
         coarse: _Coarse | None,
         name: str,
         decoder: ColumnDecoder,
         place: Position | None,
     ) -> None:
         self._file = file
+        self._names = names
         self._coarse = coarse
         self._name = name
         self._decoder = decoder
@@ -169,7 +198,7 @@ class ReadRows:
             )
             return found
 
-        fine = batches(self._file, self._decoder.names)
+        fine = batches(self._file, self._names)
         if self._coarse is None:
             return ((batch, None) for batch in fine)
         return zip(fine, batches(self._coarse.file, self._coarse.names), strict=True)

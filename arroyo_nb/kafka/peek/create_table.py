@@ -16,6 +16,7 @@ from arroyo_nb.plan.tables.render_ddl import (
     written_event_time,
     written_name,
     written_table,
+    written_type,
 )
 from arroyo_nb.schema import Field
 from arroyo_nb.schema_registry import API_SECRET, CLIENT_OPTIONS
@@ -145,7 +146,7 @@ def _column(field: Field, is_key: bool) -> str:
     # A changelog's row is known by its key, which is never NULL.
     ends = " NOT NULL" if is_key or not field.nullable else ""
     ends += " PRIMARY KEY" if is_key else ""
-    return f"{written_name(field.name)} {field.type}{ends}"
+    return f"{written_name(field.name)} {written_type(field.type)}{ends}"
 
 
 def written_table_name(topic: str) -> str:

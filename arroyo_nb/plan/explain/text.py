@@ -9,6 +9,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, Direction, guarantee_of
+from arroyo_nb.plan import description
 from arroyo_nb.plan.append_joins import append_joins
 from arroyo_nb.plan.explain.differences import differences
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
@@ -93,12 +94,28 @@ def explain(plan: Plan) -> str:
     if udfs:
         lines = (f"{u.signature}: {u.language}, called {u.called}" for u in udfs)
         parts.append(_section("User-defined functions", lines))
+    if notes := all_notes(plan):
+        parts.append(_section("Notes", notes))
+    return "\n".join(parts)
+
+
+def all_notes(plan: Plan) -> list[str]:
+    """What the reader of a plan should know: what was probably overlooked, what will be
+    forgotten or may come twice, and where the results differ from Arroyo's."""
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
     notes += _guarantees(plan)
     notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))
-    if notes:
-        parts.append(_section("Notes", notes))
+    return notes
+
+
+def checked(plan: Plan) -> str:
+    """The text of :meth:`arroyo_nb.plan.Plan.checked`."""
+    notes = all_notes(plan)
+    parts = [_section("Notes", notes)] if notes else []
+    if plan.sinks:
+        parts.append(description.described(plan)["text/plain"] + "\n")
+    parts.append("no problem was found, and nothing was run; --explain shows the plan")
     return "\n".join(parts)
 
 

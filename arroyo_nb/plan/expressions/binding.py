@@ -22,7 +22,7 @@ from arroyo_nb.functions import SignatureProblem, aggregates, json
 from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.functions.structs import is_map
-from arroyo_nb.functions.types import depth_of, is_integer
+from arroyo_nb.functions.types import depth_of, is_integer, is_number
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.access_hints import access_hint, membership_hint
 from arroyo_nb.plan.expressions.frames import frame_of
@@ -128,8 +128,23 @@ def bind_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
             f"Cannot create filter with non-boolean predicate: {clause} is given "
             f"{type_of(bound)}",
             span=span_of(expression),
+            hint=_condition_hint(expression, bound),
         )
     return cast(bound, BOOLEAN)
+
+
+def _condition_hint(written: exp.Expr, bound: exp.Expr) -> str | None:
+    """What to write in place of a value that is no condition."""
+    if window_calls.window_of(bound) is not None:
+        call = written.sql(dialect="postgres", normalize_functions=False)
+        return (
+            f"a window groups rows, and is no condition: write SELECT {call} AS w, "
+            "count(*) AS n FROM ... GROUP BY w; a condition on the event time compares "
+            "it with a time"
+        )
+    if is_number(type_of(bound)):
+        return "compare the number, as in x <> 0"
+    return None
 
 
 def bind_row_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
@@ -240,7 +255,8 @@ def _in(node: exp.In, scope: Scope) -> exp.Expr:
         return among(this, items)
     except CatalogProblem as problem:
         if len(items) == 1:
-            problem.hint = membership_hint(node, node.expressions[0], type_of(items[0]))
+            list_ = membership_hint(node, node.expressions[0], type_of(items[0]))
+            problem.hint = list_ or problem.hint
         raise
 
 

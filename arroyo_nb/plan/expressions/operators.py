@@ -21,6 +21,7 @@ from arroyo_nb.functions.types import (
 )
 from arroyo_nb.plan.expressions.arroyo_values import copies_arroyo
 from arroyo_nb.plan.expressions.intervals import Interval
+from arroyo_nb.plan.expressions.type_hints import arithmetic_hint, comparison_hint
 from arroyo_nb.plan.expressions.typing import (
     cast,
     interval_literal,
@@ -38,7 +39,6 @@ from arroyo_nb.schema import (
     NULL,
     TEXT,
     Decimal,
-    StructOf,
     Timestamp,
     Type,
 )
@@ -184,7 +184,7 @@ def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
         named = ", ".join(map(str, types[:-1])) + f" and {types[-1]}"
         raise CatalogProblem(
             f"Cannot infer common argument type for {where}: {named}",
-            hint=_made_alike(types),
+            hint=comparison_hint(operands, compares=where != "CASE"),
         )
     found = [cast(operand, common) for operand in operands]
     for one, type_ in zip(found, types, strict=True):
@@ -218,14 +218,6 @@ def _is_of_row(part: exp.Expr) -> bool:
     return is_time or isinstance(part, exp.Column)
 
 
-def _made_alike(types: Sequence[Type]) -> str:
-    if JSON_VALUE in types:
-        return "write ->> in place of ->, which gives the text of a JSON value"
-    if any(isinstance(type_, StructOf) for type_ in types):
-        return "compare one field of the struct, as in w.start"
-    return "write CAST(... AS TYPE), so that they have one type"
-
-
 def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     pair = (type_of(left), type_of(right))
     if isinstance(left, exp.Interval) and isinstance(right, exp.Interval):
@@ -242,9 +234,7 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
         raise CatalogProblem(
             f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
             "to valid types",
-            hint=_days_hint(kind, left, right)
-            or _arrow_hint(kind, left, right)
-            or _text_hint(kind, left, right),
+            hint=arithmetic_hint(SYMBOLS[kind], left, right),
         )
     if copies_arroyo() and any(isinstance(type_, Decimal) for type_ in pair):
         # Arroyo makes the DECIMAL an UNSIGNED, without what is behind the point.
@@ -252,33 +242,6 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
     if isinstance(common, Decimal):
         return _decimal(kind, left, right)
     return _typed_operator(kind, cast(left, common), cast(right, common), common)
-
-
-def _days_hint(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> str | None:
-    if type_of(left) != DATE or not is_number(type_of(right)):
-        return None
-    days = right.name if isinstance(right, exp.Literal) else "1"
-    return f"write {SYMBOLS[kind]} INTERVAL '{days} day{'s' * (days != '1')}'"
-
-
-def _arrow_hint(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> str | None:
-    # Of j -> 'a' + 1 only the right side is here: the arrow binds less tightly.
-    is_key = isinstance(left, exp.Literal) and left.is_string
-    if not is_key or not is_number(type_of(right)):
-        return None
-    return (
-        f"where '{left.name}' is the key of an arrow, write "
-        f"(column -> '{left.name}')::BIGINT {SYMBOLS[kind]} ..."
-    )
-
-
-def _text_hint(kind: type[exp.Expr], *operands: exp.Expr) -> str | None:
-    texts = [operand for operand in operands if type_of(operand) == TEXT]
-    if not texts:
-        return None
-    text = texts[0].name if isinstance(texts[0], exp.Column) else "..."
-    joins = "join texts with ||, or " if kind is exp.Add else ""
-    return f"{joins}write CAST({text} AS BIGINT) where the text is a number"
 
 
 def _folded(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:

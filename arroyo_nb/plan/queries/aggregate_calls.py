@@ -27,7 +27,7 @@ from arroyo_nb.plan.expressions.typing import (
     typed,
 )
 from arroyo_nb.plan.nodes import Measure, Ordering
-from arroyo_nb.schema import BIGINT, DOUBLE, JSON, NULL, Type
+from arroyo_nb.schema import BIGINT, DOUBLE, INTERVAL, JSON, NULL, Type
 from arroyo_nb.sql.syntax_tree import parts_of
 
 NO_ORDER = "Aggregate ORDER BY is not implemented for window functions"
@@ -296,8 +296,18 @@ def _result(name: str, values: Sequence[exp.Expr]) -> Type:
         if type_ is None:
             raise CatalogProblem(
                 f"{name}() does not take {type_of(value)}",
-                hint=f"NULL has no type: write {name}(CAST(NULL AS TEXT))"
-                if type_of(value) == NULL and function.wants == "a value"
-                else f"cast the argument of {name}() to {function.wants}",
+                hint=_wanted_hint(function, name, type_of(value)),
             )
     return types[0] or BIGINT if types else BIGINT
+
+
+def _wanted_hint(function: AggregateFunction, name: str, found: Type) -> str:
+    """What to write for an argument of a type that an aggregate does not take."""
+    if found == NULL and function.wants == "a value":
+        return f"NULL has no type: write {name}(CAST(NULL AS TEXT))"
+    if found == INTERVAL and function.wants == "a number":
+        return (
+            "take the seconds of both times, as in "
+            f"{name}(date_part('epoch', b) - date_part('epoch', a))"
+        )
+    return f"cast the argument of {name}() to {function.wants}"

@@ -17,6 +17,7 @@ from arroyo_nb.catalog import Catalog, LookupTable, MemoryTable, Relation, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import (
     ArroyoError,
+    CatalogProblem,
     PlanProblem,
     Unsupported,
 )
@@ -200,9 +201,7 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     problems = ErrorCollector()
     where = select.args.get("where")
     if where is not None:
-        predicate = problems.attempt(
-            partial(bind_row_condition, where.this, scope, "WHERE")
-        )
+        predicate = problems.attempt(partial(_condition, select, where.this, scope))
         if predicate is not None:
             node = Filter(node, predicate, span=span_of(where))
     items = _items(select, scope, problems, relations.headers)
@@ -216,6 +215,36 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     grouping = replace(grouping, node=node, items=items)
     projected = _projected(select, grouping)
     return _once(projected) if select.args.get("distinct") else projected
+
+
+def _condition(select: exp.Select, where: exp.Expr, scope: Scope) -> exp.Expr:
+    """The condition of WHERE; where it has a name that SELECT gives, which comes later,
+    the error says where such a condition stands."""
+    try:
+        return bind_row_condition(where, scope, "WHERE")
+    except CatalogProblem as problem:
+        for item in select.expressions:
+            name = spelled(item.args["alias"]) if isinstance(item, exp.Alias) else None
+            if name is not None and problem.span in _places(where, name):
+                problem.hint = _later_hint(select, item.this, name)
+        raise
+
+
+def _places(where: exp.Expr, name: str) -> list[Span]:
+    """Where columns begin with a name."""
+    begins = (column.parts[0] for column in where.find_all(exp.Column))
+    spans = (span_of(part) for part in begins if spelled(part) == name)
+    return [span for span in spans if span is not None]
+
+
+def _later_hint(select: exp.Select, value: exp.Expr, name: str) -> str:
+    before = f"WHERE comes before '{name}' is computed"
+    if select.args.get("group") is not None:
+        return f"{before}: write the condition on '{name}' as HAVING, behind GROUP BY"
+    calls = [call.name.lower() for call in value.find_all(exp.Anonymous)]
+    if value.find(exp.Window) or "unnest" in calls:
+        return f"{before}: write SELECT * FROM (SELECT ...) WHERE {name} ..."
+    return f"{before}: write {_text(value)} in its place"
 
 
 def _projected(select: exp.Select, grouping: Grouping) -> Node:
@@ -366,13 +395,28 @@ def _is_relation(inner: exp.Expr) -> bool:
 
 
 def _other_relation(source: exp.Expr) -> Unsupported:
-    if isinstance(source, exp.Lateral):
-        return Unsupported("LATERAL is not supported", span=span_of(source))
-    return Unsupported(
-        "FROM takes a table or a query: functions, LATERAL and VALUES are not "
-        "supported",
-        span=span_of(source),
+    what = (
+        "LATERAL is not supported"
+        if isinstance(source, exp.Lateral)
+        else "FROM takes a table or a query: functions, LATERAL and VALUES are not "
+        "supported"
     )
+    return Unsupported(what, span=span_of(source), hint=_rows_hint(source))
+
+
+def _rows_hint(source: exp.Expr) -> str | None:
+    """How rows of a list are made, where FROM calls ``unnest``."""
+    call = source.this
+    if not isinstance(call, exp.Anonymous) or call.name.lower() != "unnest":
+        return None
+    alias = source.args.get("alias")
+    named = [column.name for column in alias.columns] if alias is not None else []
+    lists = ", ".join(map(_text, call.expressions))
+    return f"write unnest({lists}) AS {(named or ['x'])[0]} in the select list"
+
+
+def _text(expression: exp.Expr) -> str:
+    return expression.sql(dialect="postgres", normalize_functions=False)
 
 
 def _once(node: Node) -> Node:

@@ -156,7 +156,7 @@ LINES = st.sampled_from(
     (
         *("GIVEN t", "GIVEN", "n", "1 | 2", "", "WHEN", "WHEN RUN r", "SELECT 1"),
         *("-- c", "EXPECT TABLE", "EXPECT ERROR 'x'", "EXPECT WATERMARK 10:00"),
-        *("EXPECT", "'", '"'),
+        *("EXPECT", "'", '"', "|", ","),
     )
 )
 

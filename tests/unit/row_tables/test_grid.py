@@ -72,7 +72,7 @@ def test_a_header_may_have_separators_in_brackets_and_names():
 
 def test_one_column_needs_no_separator():
     assert texts("at\n10:00\n11:00\n") == [["at"], ["10:00"], ["11:00"]]
-    assert texts("a b\n1 2\n", is_csv=True) == [["a b"], ["1 2"]]
+    assert texts("a b\n1 2\n", is_file=True) == [["a b"], ["1 2"]]
 
 
 def test_blank_lines_between_rows_group_them():

@@ -60,7 +60,9 @@ def test_a_column_without_a_type_gets_one(cells, type_):
 
 def test_a_number_in_quotes_is_a_text_in_csv_and_a_time_is_a_time():
     grid = read_grid(ScriptText('x,y,z,t\n"1","",1,"10:00"\n'))
-    types = [inferred_type([cell], is_csv=grid.is_csv) for cell in grid.rows[0].cells]
+    types = [
+        inferred_type([cell], is_csv=grid.form.is_csv) for cell in grid.rows[0].cells
+    ]
     assert types == [TEXT, TEXT, BIGINT, Timestamp()]
 
 

@@ -1,0 +1,156 @@
+"""CSV as it is met: its separators, its types, and what is told of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.row_tables.define import read_rows
+from arroyo_nb.schema import BIGINT, DOUBLE, TEXT, Decimal, Timestamp
+from arroyo_nb.session import Session
+
+
+def read(path, text, **options):
+    path = path / "a.csv" if path.is_dir() else path
+    path.write_text(text)
+    return read_rows(path, None, "arrives", **options)
+
+
+@pytest.mark.parametrize(
+    ("separator", "said"),
+    [(";", "a ';'"), ("\t", "a tab"), ("|", "a '|'"), (",", None)],
+)
+def test_the_separator_of_a_file_is_found_and_told(tmp_path, separator, said):
+    text = separator.join(("zip:TEXT", "town", "n", "last\n"))
+    text += separator.join(("07307", f'"a{separator}b"', "1", "\n"))
+    text += separator.join(("10115", "", "", "\n"))
+    text += separator.join(("", "", "", "x\n"))
+    found = read(tmp_path, text)
+    assert found.schema.names == ("zip", "town", "n", "last")
+    assert list(found.rows[0].values()) == ["07307", f"a{separator}b", 1, None]
+    assert list(found.rows[1].values()) == ["10115", None, None, None]
+    assert list(found.rows[2].values()) == [None, None, None, "x"]
+    wanted = [] if said is None else [f"{said} separates its columns"]
+    assert list(found.notes) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The header has more than one of them: the rows decide.
+        "name, first;age\nDoe, Ann;3\nRoe, Bob;4\n",
+        "a|b;c\n1;2\n3;4\n",
+        "when;price, net\n2026-01-01;1,5\n2026-01-02;2,25\n",
+    ],
+)
+def test_of_several_separators_the_rows_decide(tmp_path, text):
+    found = read(tmp_path, text)
+    assert len(found.schema) == 2
+    assert found.notes[0] == "a ';' separates its columns"
+
+
+@settings(max_examples=100)
+@given(
+    separator=st.sampled_from(",;\t|"),
+    rows=st.lists(
+        st.lists(st.text("ab ,;|'", max_size=5), min_size=3, max_size=3),
+        min_size=1,
+        max_size=6,
+    ),
+)
+def test_what_the_csv_module_writes_is_read(tmp_path_factory, separator, rows):
+    # Blank lines end micro-batches, and blanks around a cell are none of it.
+    rows = [[cell.strip() for cell in row] for row in rows]
+    written = io.StringIO()
+    # Quotes keep an empty text and a blank one from being NULL.
+    writer = csv.writer(
+        written, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n"
+    )
+    writer.writerows(rows)
+    assume(all(cell.upper() != "NULL" for row in rows for cell in row))
+    text = f"x{separator}y{separator}z\n{written.getvalue()}"
+    found = read(tmp_path_factory.mktemp("csv"), text)
+    assert [list(row.values()) for row in found.rows] == rows
+
+
+def test_types_are_told_behind_the_name(tmp_path):
+    text = "id,price,at,n\n7,1.5,2026-01-01,3\n"
+    types = {"id": "TEXT", "price": "DECIMAL(8, 2)"}
+    found = read(tmp_path, text, types=types)
+    assert [f.type for f in found.schema] == [TEXT, Decimal(8, 2), Timestamp(), BIGINT]
+    assert found.rows[0]["id"] == "7"
+    # Rows of a cell have them too.
+    (row,) = read_rows("id | n\n7 | 8", None, "arrives", types={"id": "TEXT"}).rows
+    assert row == {"id": "7", "n": 8}
+
+
+@pytest.mark.parametrize(
+    ("types", "said", "hint"),
+    [
+        ({"idd": "TEXT"}, "there is no column 'idd'", "did you mean 'id'?"),
+        ({"id": "TEXTT"}, "the type in 'id=TEXTT': ", None),
+        ({"id": "INT, x INT"}, "is not a type alone", None),
+        ({"n": "TEXT"}, "'n' has the type INT in the header, and TEXT", "leave one"),
+        ({"id": "BYTEA"}, "'id' is BYTEA, which no cell can hold", None),
+        ({"arrives": "TEXT"}, "is the time of arrival", None),
+    ],
+)
+def test_a_type_that_is_told_wrong(tmp_path, types, said, hint):
+    with pytest.raises(ArroyoError, match=said) as failed:
+        read(tmp_path, "id,n:INT,arrives\n7,8,10:00\n", types=types)
+    assert hint is None or hint in failed.value.hint
+
+
+def test_values_of_python_have_types():
+    with pytest.raises(ArroyoError, match="'id=TEXT' tells the type of a column"):
+        read_rows([{"id": 1}], None, "arrives", types={"id": "TEXT"})
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["1", "n/a", "3"], "x is TEXT, as 'n/a' in line 3 is no number; an empty"),
+        (["1,5", "2"], "x is TEXT, as '1,5' in line 2 is no number"),
+        (["10115", "07307"], "as '07307' in line 3 may be a code; for numbers write"),
+        (["10115", "07307"], "write x=BIGINT behind the name of the table"),
+        (["1.5", "00.5"], "write x=DOUBLE behind"),
+        (['"1"', '"2"'], "as '1' in line 2 stands in quotes"),
+        (["1", "9223372036854775808"], "has more digits than a number keeps"),
+        (["10:00", "noon", "11:00"], "as 'noon' in line 3 is no time"),
+        (["true", "maybe"], "as 'maybe' in line 3 is no truth value"),
+        (["a", "b", "1"], None),
+        (["", "NULL"], None),
+        (["1", "2"], None),
+    ],
+)
+def test_the_value_that_makes_a_column_text_is_named(tmp_path, cells, said):
+    found = read(tmp_path, "x;y\n" + "".join(f"{cell};b\n" for cell in cells))
+    (_, *notes) = found.notes
+    if said is None:
+        assert not notes
+    else:
+        assert said in notes[0]
+        # What it says to write is what it takes.
+        if "write x=" in notes[0]:
+            type_ = notes[0].split("write x=")[1].split()[0]
+            again = read(
+                tmp_path / "a.csv", (tmp_path / "a.csv").read_text(), types={"x": type_}
+            )
+            assert again.schema["x"].type in (BIGINT, DOUBLE)
+            assert len(again.notes) == 1
+
+
+def test_a_cell_may_have_semicolons_or_tabs():
+    with Session() as session:
+        made = session.rows("t", "at;user\n10:00;ann\n10:01;")
+        assert made.notes == ("a ';' separates its columns",)
+        made = session.rows("t", "at\tuser\n10:00\tann\n10:01\t")
+        assert made.notes == ("a tab separates its columns",)
+        # A tab behind a name may stand before its type.
+        made = session.rows("t", "n\tINT\n1\n2")
+        assert session.catalog.get("t").schema["n"].type.name == "INT"
