@@ -66,7 +66,8 @@ def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFra
     time = TIME if spec.event_time is None else found[spec.event_time]
     too_late = quoted_text(TOO_LATE)
     place = f"{quoted_text(stream.topic)}, '[', {PARTITION}, '] offset ', {OFFSET}"
-    rows = decoder.over(payloads(records, stream, spec)).selectExpr(
+    present = payloads(records, stream, spec).filter(f"{VALUE} IS NOT NULL")
+    rows = decoder.over(present).selectExpr(
         "*",
         f"{time} AS {_TIME}",
         f"coalesce({decoder.problem}, IF({time} >= {END_OF_TIME}, {too_late}, NULL)) "

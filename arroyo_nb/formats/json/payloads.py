@@ -9,6 +9,7 @@ text neither may stand. A payload of blanks alone is no record, like a blank lin
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,6 +26,7 @@ from arroyo_nb.schema_registry.prefix import (
     by_schema_id,
     unknown_ids,
 )
+from arroyo_nb.tape import RecordCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +60,8 @@ class JsonPayloads:
         rows = pa.concat_tables([self._records.table([]), *(part[0] for part in parts)])
         numbers = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
         bad = tuple(one for part in parts for one in part[2])
-        return DecodedPayloads(rows, pa.array(numbers), bad)
+        counts = RecordCounts(empty=len(payloads) - len(numbers) - len(bad))
+        return DecodedPayloads(rows, pa.array(numbers), bad, counts)
 
     def _parts(self, lines: pa.Array, first: int) -> Iterator[_Part]:
         """The rows of all payloads, read in as few pieces as can be."""
@@ -131,7 +134,7 @@ class Unframed:
         found = self._decoder.decode(documents)
         bad += ((int(numbers[number]), why) for number, why in found.bad)
         placed = numbers[found.numbers.to_numpy()]
-        return DecodedPayloads(found.rows, pa.array(placed, pa.int64()), tuple(bad))
+        return replace(found, numbers=pa.array(placed, pa.int64()), bad=tuple(bad))
 
     def _refused(self, schema_id: int | None) -> str | None:
         if schema_id is None:

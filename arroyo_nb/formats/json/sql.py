@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from arroyo_nb.codecs.bad_records import MISMATCH
-from arroyo_nb.codecs.sql_decoder import AS_TEXT, TEXT, SqlDecoder
+from arroyo_nb.codecs.sql_decoder import AS_TEXT, HOLDS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING
 from arroyo_nb.formats.json.strict import (
     DAY,
@@ -105,7 +105,7 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
             WHEN _record IS NULL THEN {_said("a record is an object, found ", found)}
             WHEN _reals IS NULL OR size(_reals) <> 1 THEN 'invalid JSON'
             ELSE coalesce({", ".join(problems)}, CAST(NULL AS STRING)) END""",
-        f"coalesce({TEXT} RLIKE r'[^ \\t\\r\\n]', TRUE)",
+        HOLDS_TEXT,
     )
 
 

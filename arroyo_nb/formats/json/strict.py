@@ -13,10 +13,18 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number10
 from decimal import InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from arroyo_nb.codecs.bad_records import MISMATCH
-from arroyo_nb.formats.json.decimals import decimal_of
+from arroyo_nb.codecs.bad_records import MISMATCH, TO_READ_IT
+from arroyo_nb.formats.json.decimals import (
+    EITHER,
+    NUMBERS,
+    DecimalForms,
+    PlainTexts,
+    decimal_of,
+    form_of,
+)
+from arroyo_nb.formats.json.told_decimals import told_decimals
 from arroyo_nb.schema import (
     EPOCH,
     MICROSECOND,
@@ -48,6 +56,11 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # the same as days
 MOST_PLACES = 76
 """How far from its point a digit of a DECIMAL is looked for."""
 UNIT_NS = {0: 10**9, 3: 10**6, 6: 10**3, 9: 1}
+
+_FieldsReader: TypeAlias = "Callable[[dict[str, Any]], dict[str, Any]]"
+
+_KEPT_READERS = 64
+"""Readers of records with other schemas beside them: a topic has a few."""
 
 _TOO_DEEP = "invalid JSON: nested too deeply"
 
@@ -116,17 +129,20 @@ class RecordReader:
         The columns.
     event_time
         The column that may not be NULL because it is the event time.
-    decimals
-        What a text of a DECIMAL is: with ``bytes`` it is base64 of its unscaled value,
-        else a number.
+    forms
+        What the texts of its DECIMALs are.
     """
 
     def __init__(
-        self, schema: Schema, event_time: str | None, decimals: str = "number"
+        self,
+        schema: Schema,
+        event_time: str | None,
+        forms: DecimalForms = NUMBERS,
     ) -> None:
         self._schema = schema
         self._event_time = event_time
-        self._fields = _fields_reader(schema.fields, decimals)
+        self._forms = forms
+        self._readers = {forms: _fields_reader(schema.fields, forms)}
 
     def read(self, text: bytes) -> dict[str, Any] | None:
         """One record: its columns as values for Arrow; None: the text is blank, which
@@ -159,13 +175,24 @@ class RecordReader:
     def _read(self, document: Any) -> dict[str, Any] | None:
         return self._record(document)
 
-    def _record(self, document: Any) -> dict[str, Any]:
+    def _record(self, document: Any, beside: Any = None) -> dict[str, Any]:
+        """The columns of a record; ``beside`` is the schema beside it, if any."""
         if not isinstance(document, dict):
             raise mismatch(f"a record is an object, found {_shown(document)}")
-        record = self._fields(document)
+        record = self._reader(beside)(document)
         if self._event_time is not None:
             self._check_event_time(record[self._event_time])
         return record
+
+    def _reader(self, beside: Any) -> _FieldsReader:
+        """What reads the columns of records that have this schema beside them."""
+        told = told_decimals(self._schema.fields, beside) if beside else ()
+        forms = self._forms.with_told(told)
+        if forms not in self._readers:
+            if len(self._readers) > _KEPT_READERS:
+                self._readers.clear()
+            self._readers[forms] = _fields_reader(self._schema.fields, forms)
+        return self._readers[forms]
 
     def _check_event_time(self, us: int | None) -> None:
         what = f"the event time '{self._event_time}'"
@@ -176,12 +203,12 @@ class RecordReader:
 
 
 def _fields_reader(
-    fields: Sequence[Field], decimals: str, inside: str = ""
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    fields: Sequence[Field], forms: DecimalForms, inside: str = ""
+) -> _FieldsReader:
     """A reader of an object: type by type it is chosen once, not for each record.
     ``inside`` is what the names of an inner object's fields begin with in errors."""
     readers = [
-        (f.name, f.nullable, _reader(f.type, inside + f.name, decimals)) for f in fields
+        (f.name, f.nullable, _reader(f.type, inside + f.name, forms)) for f in fields
     ]
 
     def read(document: dict[str, Any]) -> dict[str, Any]:
@@ -197,9 +224,9 @@ def _fields_reader(
     return read
 
 
-def _reader(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
+def _reader(type_: Type, name: str, forms: DecimalForms) -> Callable[[Any], Any]:
     """A reader of a value that is not null; it refuses what is not of the type."""
-    convert = _conversion(type_, name, decimals)
+    convert = _conversion(type_, name, forms)
 
     def read(found: Any) -> Any:
         value = convert(found)
@@ -210,19 +237,24 @@ def _reader(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
     return read
 
 
-def _conversion(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
+def _conversion(type_: Type, name: str, forms: DecimalForms) -> Callable[[Any], Any]:
     """What makes a value of a type; None from it says that it cannot."""
     match type_:
         case ListOf(element):
-            return partial(_list, _reader(element, f"{name}[]", decimals))
+            return partial(_list, _reader(element, f"{name}[]", forms))
         case StructOf(fields):
-            return partial(_struct, _fields_reader(fields, decimals, f"{name}."))
+            return partial(_struct, _fields_reader(fields, forms, f"{name}."))
         case Timestamp(digits):
             return partial(_instant, digits)
-        case Decimal() if decimals == "bytes":
-            return partial(_decimal_of_bytes, arrow_type(type_))
-        case Decimal():
-            return partial(_decimal, arrow_type(type_))
+        case Decimal(_, scale):
+            made = arrow_type(type_)
+            match forms.form(name, scale):
+                case int(digits):
+                    return partial(_decimal_of_bytes, made, digits)
+                case str(form) if form == EITHER:
+                    return partial(_decimal_of_either, made, forms.plain, name)
+                case _:
+                    return partial(_decimal, made)
         case Primitive(kind) if kind in _SCALARS:
             return _SCALARS[kind]
         case Primitive(kind) if kind.removesuffix(" UNSIGNED") in INTEGER_BITS:
@@ -341,11 +373,32 @@ def _exact(text: str) -> Number10 | None:
         return None
 
 
-def _decimal_of_bytes(type_: pa.DataType, found: Any) -> Number10 | None:
+def _decimal_of_bytes(type_: pa.DataType, scale: int, found: Any) -> Number10 | None:
     if isinstance(found, JsonNumber):
         return _decimal(type_, found)
     text = _text(found)
-    return None if text is None else decimal_of(text, type_)
+    return None if text is None else decimal_of(text, type_, scale)
+
+
+def _decimal_of_either(
+    type_: pa.DataType, plain: PlainTexts, name: str, found: Any
+) -> Number10 | None:
+    text = _text(found)
+    if text is None:
+        return _decimal(type_, found)
+    match form_of(text, type_.scale):
+        case None:
+            raise mismatch(
+                f"the text {_shown(text)} of '{name}' may be a number, or the bytes of "
+                f"another{TO_READ_IT}write 'json.decimal_encoding' = 'string' (a "
+                "number) or 'bytes' into the table's options"
+            )
+        case int(scale):
+            return decimal_of(text, type_, scale)
+        case _:
+            number = _decimal(type_, text)
+            plain.count += number is not None
+            return number
 
 
 def _through_arrow(text: str, type_: pa.DataType) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.formats import reads_fields
+from arroyo_nb.formats import FORMATS, reads_fields
 from arroyo_nb.kafka.peek.column_types import time_unit
 from arroyo_nb.kafka.peek.guess import rows_of_records
 from arroyo_nb.registry import nearest_name
@@ -112,14 +112,8 @@ def fit_notes(
     sample
         Some records; empty or None: none were looked at, or none was there.
     """
-    if fit.unknown:
-        records = (
-            "1 record has" if fit.unknown == 1 else f"{fit.unknown:,} records have"
-        )
-        yield (
-            f"{records} fields that the schema of the table lacks, or has as another "
-            "type: written by another version of it"
-        )
+    if fit.counts and table.format is not None:
+        yield from FORMATS.get(table.format).count_notes(fit.counts)
     declared = table.spec.record.names
     names = {name: None for row in sample or () for name in row}
     others = [name for name in names if name not in declared]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal as Number
 
 import pyarrow as pa
 import pytest
@@ -19,6 +20,7 @@ from arroyo_nb.schema import (
     DOUBLE,
     INT,
     TEXT,
+    Decimal,
     Field,
     Schema,
     Timestamp,
@@ -164,6 +166,27 @@ def test_a_row_lies_in_the_payload_beside_its_schema():
     assert "'id' is NOT NULL and is missing" in found.bad[1][1]
     at_once = read(made, WRAPPED, WRAPPED)
     assert rows(at_once) == [(1, "a")] * 2
+
+
+def priced(kind, value):
+    schema = {"type": "struct", "fields": [{"field": "price", **kind}]}
+    return {"schema": schema, "payload": {"price": value}}
+
+
+def test_the_schema_beside_a_row_says_what_texts_of_its_decimals_are():
+    schema = Schema((Field("price", Decimal(10, 2)),))
+    made = payload_format("json").payload_decoder(
+        schema, {"json.include_schema": True, "json.decimal_encoding": "number"}, None
+    )
+    of_bytes = {
+        "type": "bytes",
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "parameters": {"scale": "2"},
+    }
+    text, bytes_ = priced({"type": "string"}, "1999"), priced(of_bytes, "1999")
+    assert rows(read(made, text, bytes_)) == [(Number(1999),), (Number("-26297.63"),)]
+    assert rows(read(made, *[bytes_] * 300)) == [(Number("-26297.63"),)] * 300
+    assert rows(read(made, *[text] * 300)) == [(Number(1999),)] * 300
 
 
 def test_the_number_of_a_schema_is_passed_over():
