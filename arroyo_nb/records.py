@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
-from arroyo_nb.codecs.bad_records import refusal
+from arroyo_nb.codecs.bad_records import TO_READ_IT, refusal
 from arroyo_nb.formats import (
     DecodedPayloads,
     PayloadDecoder,
@@ -50,7 +50,20 @@ VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 its number as the offset."""
 
 TOO_LATE = "its event time lies after the year 9998"
-"""Why a record whose own time is past the last one cannot be used."""
+"""Why a record whose event time is past the last one cannot be used."""
+
+NOT_MILLISECONDS = (
+    f"{TOO_LATE}: the time of the record is not in milliseconds, but in micro- or "
+    "nanoseconds"
+)
+"""Why one cannot whose own time that is: nobody else writes such times."""
+
+IN_OTHER_UNIT = (
+    "declare time BIGINT NOT NULL METADATA FROM 'timestamp', event_time TIMESTAMP NOT "
+    "NULL GENERATED ALWAYS AS (to_timestamp_micros(time)) STORED, WATERMARK FOR "
+    "event_time"
+)
+"""How such times are read."""
 
 _INSTANT = pa.timestamp("us", "UTC")
 
@@ -139,6 +152,8 @@ class Records:
         The hidden columns of a row. Without :data:`UNREAD` a bad record is an error.
     windowed
         Whether rows get windows: a time that no window can hold is then bad data.
+    uses_time
+        Whether the own time of a record is used, where no column is the event time.
     """
 
     topic: str
@@ -152,6 +167,7 @@ class Records:
     metadata: Mapping[str, str]
     beside: tuple[str, ...]
     windowed: bool
+    uses_time: bool = True
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decoder = self.decoder()
@@ -225,6 +241,11 @@ class Records:
             # One document may give several rows, or none: `numbers` says of which
             # record each is.
             times = whole(records[TIME]).take(numbers).cast(_INSTANT)
+            if not self.uses_time:
+                # The time of the end of the stream is left to its row.
+                us = pc.min_element_wise(times.cast(pa.int64()), END_OF_TIME_US - 1)
+                times = us.cast(_INSTANT)
+                return DecodedRows(rows, numbers, times, decoded.bad, decoded.counts)
         else:
             times = whole(rows[self.event_time]).cast(_INSTANT)
         first, after = _WINDOWS if self.windowed else _TIMES
@@ -237,7 +258,7 @@ class Records:
         others = pc.invert(in_range)
         wrong = zip(
             numbers.filter(others).to_pylist(),
-            map(_out_of_range, us.filter(others).to_pylist()),
+            map(self._out_of_range, us.filter(others).to_pylist()),
             strict=True,
         )
         return DecodedRows(
@@ -248,6 +269,15 @@ class Records:
             (*decoded.bad, *dict(wrong).items()),
             decoded.counts,
         )
+
+    def _out_of_range(self, us: int) -> str:
+        """Why a time cannot be used. It may be none that Python can write."""
+        if us >= END_OF_TIME_US and self.event_time is None:
+            return f"{NOT_MILLISECONDS}{TO_READ_IT}{IN_OTHER_UNIT}"
+        if us >= END_OF_TIME_US:
+            return TOO_LATE
+        where = outside_windows(early=us < 0)
+        return f"its event time lies {where}, where windows cannot be"
 
     def _rows(self, records: pa.Table, decoded: DecodedRows) -> pa.Table:
         columns = []
@@ -302,14 +332,6 @@ def _in_first_row(number: int, rows: int) -> pa.Array:
     column = np.zeros(rows, np.int64)
     column[:1] = number
     return pa.array(column)
-
-
-def _out_of_range(us: int) -> str:
-    """Why a time cannot be used. It may be none that Python can write."""
-    if us >= END_OF_TIME_US:
-        return TOO_LATE
-    where = outside_windows(early=us < 0)
-    return f"its event time lies {where}, where windows cannot be"
 
 
 def _sequence(records: pa.Table, decoded: DecodedRows) -> pa.Array:

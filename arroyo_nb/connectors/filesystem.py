@@ -164,7 +164,8 @@ def _reader(spec: TableSpec) -> FileReader:
     decoder = line_format(name).decoder(
         spec.physical, options, spec.event_time, spec.primary_key
     )
-    return LineReader(decoder, str(options.get(PACKED, "none")))
+    compression = options.get(PACKED)
+    return LineReader(decoder, None if compression is None else str(compression))
 
 
 CONNECTOR = FileSystem()

@@ -106,4 +106,5 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
             *count_columns(format_),
         ),
         windowed,
+        uses_time=not spec.computes_time,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.formats import (
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
 
 _DEFAULTS = {TIMESTAMP_FORMAT: "unix_millis", DECIMAL_ENCODING: "bytes"}
 
+_AVRO = (
+    "changes are read as JSON alone: set Debezium's key.converter and value.converter "
+    "to org.apache.kafka.connect.json.JsonConverter, and write format = 'debezium_json'"
+)
+
 _WITHOUT_IT = (
     "; a source without it asks the schema beside the record, else takes a text for a "
     "number where it can be nothing else, such as '19.99', and for bytes where it is "
@@ -55,6 +61,11 @@ class DebeziumJsonFormat(JsonFormat):
     doc = "changes of rows, one JSON object with before, after and op a record"
     framings = frozenset({Framing.LINES, Framing.MESSAGES})
     updating = True
+    elsewhere: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(
+            ("debezium-avro", "debezium_avro", "debezium-avro-confluent"), _AVRO
+        )
+    )
     counts = frozenset({"plain_decimals"})
     # A change has a row on either side, whose columns are declared.
     options = tuple(

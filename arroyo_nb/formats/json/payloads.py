@@ -8,6 +8,7 @@ text neither may stand. A payload of blanks alone is no record, like a blank lin
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -55,7 +56,9 @@ class JsonPayloads:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        lines = pc.replace_substring(payloads, pattern=b"\n", replacement=b"\t")
+        lines = pc.replace_substring(
+            without_mark(payloads), pattern=b"\n", replacement=b"\t"
+        )
         parts = list(self._parts(lines, 0))
         rows = pa.concat_tables([self._records.table([]), *(part[0] for part in parts)])
         numbers = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
@@ -92,6 +95,18 @@ class JsonPayloads:
                 records.append(record)
                 numbers.append(number)
         return self._records.table(records), np.array(numbers, np.int64), bad
+
+
+def without_mark(payloads: pa.Array) -> pa.Array:
+    """The payloads without the mark of UTF-8 that one may begin with."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pc.any(pc.starts_with(payloads, BOM_UTF8)).as_py():
+        return payloads
+    # Arrow 26 fails to slice values that are shorter than what is left out.
+    plain = (payload.removeprefix(BOM_UTF8) for payload in payloads.to_pylist())
+    return pa.array(plain, payloads.type)
 
 
 class Unframed:

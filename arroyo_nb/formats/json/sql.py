@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from arroyo_nb.codecs.bad_records import MISMATCH
-from arroyo_nb.codecs.sql_decoder import AS_TEXT, HOLDS_TEXT, TEXT, SqlDecoder
+from arroyo_nb.codecs.sql_decoder import AS_MARKED_TEXT, HOLDS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING
 from arroyo_nb.formats.json.strict import (
     DAY,
@@ -84,7 +84,7 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
     reals = _in_brackets(column for column in columns if column.is_real)
     decimals = f"IF({TEXT} RLIKE '{_HUGE}', NULL, {_in_brackets(exact)})"
     steps = (
-        AS_TEXT,
+        AS_MARKED_TEXT,
         {"_parsed": _IN_BRACES, "_reals": reals, "_decimals": decimals},
         _RECORD,
         {c.found: f"_record[{quoted_text(c.field.name)}]" for c in columns},

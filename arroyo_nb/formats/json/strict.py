@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number10
@@ -62,12 +63,14 @@ _FieldsReader: TypeAlias = "Callable[[dict[str, Any]], dict[str, Any]]"
 _KEPT_READERS = 64
 """Readers of records with other schemas beside them: a topic has a few."""
 
+_UTF_16 = f"invalid JSON: it is UTF-16{TO_READ_IT}let it be written as UTF-8"
 _TOO_DEEP = "invalid JSON: nested too deeply"
 
 # As both Python and Spark read them; to either, all of a text must be one.
 NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 DAY = r"\d{4}-\d\d-\d\d"
-INSTANT = rf"({DAY})[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{{1,9}}))?([Zz]|[-+]\d\d:?\d\d)?"
+ZONE = r"[Zz]|[-+]\d\d(?::?\d\d)?"
+INSTANT = rf"({DAY})(?:[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{{1,9}}))?({ZONE})?)?"
 
 _NUMBER = re.compile(rf"{NUMBER}\Z", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
@@ -109,15 +112,25 @@ def parse(text: bytes) -> Any:
     try:
         return _parse(text.decode("utf-8"))
     except json.JSONDecodeError as problem:
-        where = f"{problem.msg.lower()} at column {problem.colno}"
-        raise BadRecord(f"invalid JSON: {where}") from problem
+        if _is_utf_16(text):
+            raise BadRecord(_UTF_16) from None
+        # Some of Python's messages end with the word already.
+        what = problem.msg.lower().removesuffix(" at")
+        raise BadRecord(f"invalid JSON: {what} at column {problem.colno}") from problem
     except UnicodeDecodeError as problem:
+        if _is_utf_16(text):
+            raise BadRecord(_UTF_16) from None
         where = f"not UTF-8 at byte {problem.start + 1}"
         raise BadRecord(f"invalid JSON: {where}") from problem
     except ValueError as problem:
         raise BadRecord(f"invalid JSON: {problem}") from problem
     except RecursionError:
         raise BadRecord(_TOO_DEEP) from None
+
+
+def _is_utf_16(text: bytes) -> bool:
+    """Whether a text that is no JSON begins as UTF-16 does: every other byte is 0."""
+    return text.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or 0 in text[:2]
 
 
 class RecordReader:
@@ -421,7 +434,8 @@ def _instant(digits: int, found: Any) -> int | None:
         return None
     day, clock, fraction, zone = match.groups()
     try:
-        moment = datetime.fromisoformat(f"{day}T{clock}{(zone or 'Z').upper()}")
+        zone = (zone or "Z").upper()
+        moment = datetime.fromisoformat(f"{day}T{clock or '00:00:00'}{zone}")
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

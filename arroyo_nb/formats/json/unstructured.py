@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.codecs.declared_rows import DeclaredRows
-from arroyo_nb.codecs.sql_decoder import AS_TEXT, HOLDS_TEXT, TEXT, SqlDecoder
+from arroyo_nb.codecs.sql_decoder import AS_MARKED_TEXT, HOLDS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.formats import Decoded, DecodedPayloads
 from arroyo_nb.formats.json.foreign_files import conversion_hint
 from arroyo_nb.formats.json.strict import BLANKS
@@ -27,7 +27,7 @@ VALUE = "value"
 NOT_TEXT = "not UTF-8"
 
 SQL_DECODER = SqlDecoder(
-    (AS_TEXT,), (TEXT,), f"IF({TEXT} IS NULL, '{NOT_TEXT}', NULL)", HOLDS_TEXT
+    (AS_MARKED_TEXT,), (TEXT,), f"IF({TEXT} IS NULL, '{NOT_TEXT}', NULL)", HOLDS_TEXT
 )
 """The reader of such payloads in Spark's own expressions."""
 
@@ -58,7 +58,13 @@ class UnstructuredPayloads:
         """Read a batch of payloads."""
         import pyarrow as pa
 
-        records = {n: p for n, p in enumerate(payloads.to_pylist()) if p.strip(BLANKS)}
+        from arroyo_nb.formats.json.payloads import without_mark
+
+        records = {
+            n: p
+            for n, p in enumerate(without_mark(payloads).to_pylist())
+            if p.strip(BLANKS)
+        }
         found = {number: _decoded(record) for number, record in records.items()}
         bad = tuple((n, NOT_TEXT) for n, text in found.items() if text is None)
         numbers = pa.array((n for n, t in found.items() if t is not None), pa.int64())

@@ -206,6 +206,7 @@ class TapeRecorder:
             # Times that no window can hold are looked at where the recorder is wrapped
             # (WindowTimes), as for every tape.
             windowed=False,
+            uses_time=not spec.computes_time,
         )
 
     def _records(self, found: pa.Table) -> pa.Table:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming
+from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming, packing_of
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import FORMATS, reads_fields
 from arroyo_nb.kafka.peek.column_types import time_unit
@@ -192,14 +192,11 @@ def _first_lines(path: Path) -> list[bytes]:
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(0)
-        packed = next((name for magic, name in _PACKED if start.startswith(magic)), "")
+        packed = packing_of(start)
         stream = pa.CompressedInputStream(file, packed) if packed else file
         block: bytes = stream.read(SAMPLE_BYTES)
     # The last line may be cut; a record of which nothing is known is left out anyway.
     return block.split(b"\n")
-
-
-_PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 
 
 def recorded_notes(table: ConnectorTable) -> tuple[str, ...]:

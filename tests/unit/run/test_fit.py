@@ -9,13 +9,17 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.plan.nodes import Source
 from arroyo_nb.run.sources.fit_notes import FitNotes, recorded_notes, sampled_rows
+from arroyo_nb.run.sources.sources import _feed
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.session import Session
 from arroyo_nb.spark.observe import read_fits
 from arroyo_nb.tape import RecordCounts
 from arroyo_nb.tape.fit import Fit, columns_seen
 from arroyo_nb.tape.records import RecordWriter, TapeRecord
+from arroyo_nb.tape.speed import Pace
 
 MS = 1_700_000_000_000
 FILE = """CREATE TABLE t ({columns}) WITH (connector = 'single_file', type = 'source',
@@ -123,6 +127,40 @@ def test_empty_records_of_a_recording_are_told(session, tmp_path):
     (chunk,) = CONNECTORS.get("tape").recorder(table.spec).chunks(None)
     assert (chunk.rows["id"].to_pylist(), chunk.rows["o"].to_pylist()) == ([1], [3])
     assert (chunk.dropped_rows, chunk.counts) == (0, RecordCounts(empty=4))
+
+
+@pytest.mark.parametrize("unit", ["micros", "nanos"])
+@pytest.mark.parametrize("windowed", [False, True])
+def test_record_times_in_another_unit_are_read_as_a_column(
+    session, tmp_path, unit, windowed
+):
+    per_second = {"micros": 10**6, "nanos": 10**9}[unit]
+    with RecordWriter(tmp_path / "tape", "t") as writer:
+        for n in range(3):
+            at = (1_700_000_000 + n) * per_second
+            writer.append(TapeRecord(0, n, at, None, b'{"id": %d}' % n), n)
+        writer.finish()
+    options = f"connector = 'tape', path = '{tmp_path / 'tape'}', format = 'json'"
+    session.run(f"CREATE TABLE t (id INT) WITH ({options})")
+    with pytest.raises(RunProblem, match="not in milliseconds") as told:
+        list(feed_chunks(session, windowed))
+    assert "GENERATED ALWAYS AS (to_timestamp_micros(time))" in told.value.hint
+    session.run(
+        "CREATE TABLE t (id INT, time BIGINT NOT NULL METADATA FROM 'timestamp', "
+        "event_time TIMESTAMP NOT NULL GENERATED ALWAYS AS "
+        f"(to_timestamp_{unit}(time)) STORED, WATERMARK FOR event_time) "
+        f"WITH ({options})"
+    )
+    (chunk,) = feed_chunks(session, windowed)
+    assert chunk.rows["id"].to_pylist() == [0, 1, 2]
+    assert chunk.rows["time"][0].as_py() == 1_700_000_000 * per_second
+
+
+def feed_chunks(session, windowed):
+    """The chunks of the table t, as a run reads them."""
+    table = session.catalog.get("t")
+    feed = _feed("t", Source(table), Pace(), None, windowed=windowed)
+    return [chunk for chunk in feed.recorder.chunks(None) if chunk.rows.num_rows]
 
 
 def test_texts_of_decimals_that_are_numbers_are_told(session, tmp_path):
