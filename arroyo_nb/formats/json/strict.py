@@ -63,6 +63,13 @@ _FieldsReader: TypeAlias = "Callable[[dict[str, Any]], dict[str, Any]]"
 _KEPT_READERS = 64
 """Readers of records with other schemas beside them: a topic has a few."""
 
+MOST_LEVELS = 300
+"""A record of more is bad data, whoever reads it: Python's own reader ends at about
+1,000 calls, of which others take some."""
+
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
+
 _UTF_16 = f"invalid JSON: it is UTF-16{TO_READ_IT}let it be written as UTF-8"
 _TOO_DEEP = "invalid JSON: nested too deeply"
 
@@ -109,6 +116,8 @@ def parse(text: bytes) -> Any:
     BadRecord
         When it is not one.
     """
+    if is_deep(text):
+        raise BadRecord(_TOO_DEEP)
     try:
         return _parse(text.decode("utf-8"))
     except json.JSONDecodeError as problem:
@@ -126,6 +135,20 @@ def parse(text: bytes) -> Any:
         raise BadRecord(f"invalid JSON: {problem}") from problem
     except RecursionError:
         raise BadRecord(_TOO_DEEP) from None
+
+
+def is_deep(text: bytes) -> bool:
+    """Whether a record has more than :data:`MOST_LEVELS` levels."""
+    if text.count(b"{") + text.count(b"[") <= MOST_LEVELS:
+        return False
+    import numpy as np
+
+    # Without what is escaped every other part between quotes is a text.
+    outside = b"".join(_ESCAPED.sub(b"", text).split(b'"')[::2])
+    brackets = np.frombuffer(outside.translate(None, _NO_BRACKETS), np.uint8)
+    opens = (brackets == ord("{")) | (brackets == ord("["))
+    levels = np.cumsum(np.where(opens, 1, -1))
+    return bool((levels > MOST_LEVELS).any())
 
 
 def _is_utf_16(text: bytes) -> bool:

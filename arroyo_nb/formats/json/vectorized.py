@@ -28,6 +28,7 @@ from arroyo_nb.formats.json.strict import (
     UNIT_NS,
     BadRecord,
     JsonNumber,
+    is_deep,
     parse,
 )
 from arroyo_nb.schema import (
@@ -112,6 +113,9 @@ class BlockReader:
         if not self._suits or not isinstance(first, dict) or _is_odd(block):
             return None
         if self._has_decimals and _EXPONENT.search(block):
+            return None
+        # Arrow passes over what is not declared, however deep it is.
+        if any(map(is_deep, block.split(b"\n"))):
             return None
         try:
             block.decode("utf-8")  # Arrow does not check the text that it skips

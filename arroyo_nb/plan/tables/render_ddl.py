@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from arroyo_nb.catalog import DEFAULT_DELAY, ConnectorTable
-from arroyo_nb.schema import MICROSECOND, Field
+from arroyo_nb.schema import MICROSECOND, Field, ListOf, StructOf, Type
 
 PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
@@ -37,6 +37,18 @@ def written_name(name: str) -> str:
     if PLAIN_NAME.fullmatch(name) and name.upper() not in words:
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+def written_type(type_: Type) -> str:
+    """A type; names of fields that are words of the dialect are in quotes."""
+    match type_:
+        case StructOf(fields):
+            inner = (f"{written_name(f.name)} {written_type(f.type)}" for f in fields)
+            return f"STRUCT<{', '.join(inner)}>"
+        case ListOf(element):
+            return f"{written_type(element)}[]"
+        case _:
+            return str(type_)
 
 
 def written_text(text: str) -> str:
@@ -74,14 +86,14 @@ def _columns(table: ConnectorTable) -> Iterator[str]:
     for name in table.order:
         if (generated := made.get(name)) is not None:
             computed = generated.expression.sql(ArroyoDialect)
-            column = f"{written_name(name)} {generated.column.type}"
+            column = f"{written_name(name)} {written_type(generated.column.type)}"
             yield f"{column} GENERATED ALWAYS AS ({computed}) STORED"
             continue
         yield _physical(table, table.physical[name])
 
 
 def _physical(table: ConnectorTable, field: Field) -> str:
-    words = [written_name(field.name), str(field.type)]
+    words = [written_name(field.name), written_type(field.type)]
     if not field.nullable:
         words.append("NOT NULL")
     if field.name in table.spec.primary_key:
