@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
-from arroyo_nb.codecs.bad_records import refusal
+from arroyo_nb.codecs.bad_records import TO_READ_IT, refusal
 from arroyo_nb.formats import (
     DecodedPayloads,
     PayloadDecoder,
@@ -35,12 +35,14 @@ from arroyo_nb.tape import (
     ARRIVAL,
     END_OF_TIME_US,
     LAST_WINDOW,
+    NO_COUNTS,
     UNREAD,
     BadRow,
+    RecordCounts,
     outside_windows,
     shown_text,
 )
-from arroyo_nb.tape.fit import SEEN, UNKNOWN, columns_seen
+from arroyo_nb.tape.fit import COUNTED, SEEN, columns_seen
 from arroyo_nb.with_options import OptionValue
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
@@ -48,7 +50,20 @@ VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 its number as the offset."""
 
 TOO_LATE = "its event time lies after the year 9998"
-"""Why a record whose own time is past the last one cannot be used."""
+"""Why a record whose event time is past the last one cannot be used."""
+
+NOT_MILLISECONDS = (
+    f"{TOO_LATE}: the time of the record is not in milliseconds, but in micro- or "
+    "nanoseconds"
+)
+"""Why one cannot whose own time that is: nobody else writes such times."""
+
+IN_OTHER_UNIT = (
+    "declare time BIGINT NOT NULL METADATA FROM 'timestamp', event_time TIMESTAMP NOT "
+    "NULL GENERATED ALWAYS AS (to_timestamp_micros(time)) STORED, WATERMARK FOR "
+    "event_time"
+)
+"""How such times are read."""
 
 _INSTANT = pa.timestamp("us", "UTC")
 
@@ -71,38 +86,52 @@ class DecodedRows(NamedTuple):
         Their event times.
     bad
         The other records, with the reason.
-    unknown
-        How many had fields that the schema of their reader does not know.
+    counts
+        What was counted of all of them.
     """
 
     rows: pa.Table
     numbers: pa.Array
     times: pa.Array
     bad: Sequence[tuple[int, str]]
-    unknown: int
+    counts: RecordCounts
 
 
 @dataclass
 class CountingDecoder:
-    """Reads payloads, and counts those with fields that the schema of their reader does
-    not know.
+    """Reads payloads, and counts what they are. One that is NULL, a tombstone, gives no
+    row; nor does one without a byte, where a record has some.
 
     Parameters
     ----------
     decoder
         What reads them.
-    unknown
-        How many there were.
+    has_bytes
+        Whether a record cannot be without.
+    counts
+        What was counted.
     """
 
     decoder: PayloadDecoder
-    unknown: int = 0
+    has_bytes: bool
+    counts: RecordCounts = NO_COUNTS
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
         """Read a batch of payloads."""
-        found = self.decoder.decode(payloads)
-        self.unknown += found.unknown
-        return found
+        present = payloads.is_valid()
+        if self.has_bytes:
+            present = pc.and_kleene(present, pc.greater(pc.binary_length(payloads), 0))
+        numbers = np.flatnonzero(present)
+        empty = len(payloads) - len(numbers)
+        found = self.decoder.decode(payloads.filter(present) if empty else payloads)
+        counts = found.counts + RecordCounts(empty=empty)
+        self.counts += counts
+        if not empty:
+            return replace(found, counts=counts)
+        bad = tuple((int(numbers[number]), why) for number, why in found.bad)
+        return DecodedPayloads(
+            found.rows, pa.array(numbers[found.numbers]), bad, counts
+        )
 
 
 @dataclass(frozen=True)
@@ -123,6 +152,8 @@ class Records:
         The hidden columns of a row. Without :data:`UNREAD` a bad record is an error.
     windowed
         Whether rows get windows: a time that no window can hold is then bad data.
+    uses_time
+        Whether the own time of a record is used, where no column is the event time.
     """
 
     topic: str
@@ -136,6 +167,7 @@ class Records:
     metadata: Mapping[str, str]
     beside: tuple[str, ...]
     windowed: bool
+    uses_time: bool = True
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decoder = self.decoder()
@@ -145,10 +177,12 @@ class Records:
 
     def decoder(self) -> CountingDecoder:
         """What reads the payloads."""
-        decoder = payload_format(self.format).payload_decoder(
+        format_ = payload_format(self.format)
+        decoder = format_.payload_decoder(
             self.record, self.options, self.event_time, self.primary_key
         )
-        return CountingDecoder(framed(decoder, self.options))
+        has_bytes = not format_.may_be_empty(self.options)
+        return CountingDecoder(framed(decoder, self.options), has_bytes)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -174,12 +208,20 @@ class Records:
                 raise refusal(next(bad))
             unread = pa.table({UNREAD: pa.array(map(BadRow.to_json, bad), pa.string())})
             rows = pa.concat_tables([rows, unread], promote_options="default")
-        if UNKNOWN not in self.beside:
-            return rows
+        counts = {
+            name: getattr(decoded.counts, COUNTED[name])
+            for name in self.beside
+            if name in COUNTED
+        }
+        if not rows.num_rows and any(counts.values()):
+            # What was counted needs a row to stand in: one that :data:`SEEN` is NULL
+            # of, which is no row of the table.
+            rows = pa.table([pa.nulls(1, f.type) for f in rows.schema], rows.schema)
         # After the bad ones have come: a batch may have no other rows.
-        column = _in_first_row(decoded.unknown, rows.num_rows)
-        place = rows.column_names.index(UNKNOWN)
-        return rows.set_column(place, UNKNOWN, column)
+        for name, count in counts.items():
+            place = rows.column_names.index(name)
+            rows = rows.set_column(place, name, _in_first_row(count, rows.num_rows))
+        return rows
 
     def split_bad(
         self, records: pa.Table, decoder: PayloadDecoder
@@ -199,6 +241,11 @@ class Records:
             # One document may give several rows, or none: `numbers` says of which
             # record each is.
             times = whole(records[TIME]).take(numbers).cast(_INSTANT)
+            if not self.uses_time:
+                # The time of the end of the stream is left to its row.
+                us = pc.min_element_wise(times.cast(pa.int64()), END_OF_TIME_US - 1)
+                times = us.cast(_INSTANT)
+                return DecodedRows(rows, numbers, times, decoded.bad, decoded.counts)
         else:
             times = whole(rows[self.event_time]).cast(_INSTANT)
         first, after = _WINDOWS if self.windowed else _TIMES
@@ -207,11 +254,11 @@ class Records:
         # One comparison for the batch: nearly always every time is in range.
         in_range = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
         if pc.all(in_range, min_count=0).as_py():
-            return DecodedRows(rows, numbers, times, decoded.bad, decoded.unknown)
+            return DecodedRows(rows, numbers, times, decoded.bad, decoded.counts)
         others = pc.invert(in_range)
         wrong = zip(
             numbers.filter(others).to_pylist(),
-            map(_out_of_range, us.filter(others).to_pylist()),
+            map(self._out_of_range, us.filter(others).to_pylist()),
             strict=True,
         )
         return DecodedRows(
@@ -220,8 +267,17 @@ class Records:
             times.filter(in_range),
             # A record of several rows is bad once, by the last of its times.
             (*decoded.bad, *dict(wrong).items()),
-            decoded.unknown,
+            decoded.counts,
         )
+
+    def _out_of_range(self, us: int) -> str:
+        """Why a time cannot be used. It may be none that Python can write."""
+        if us >= END_OF_TIME_US and self.event_time is None:
+            return f"{NOT_MILLISECONDS}{TO_READ_IT}{IN_OTHER_UNIT}"
+        if us >= END_OF_TIME_US:
+            return TOO_LATE
+        where = outside_windows(early=us < 0)
+        return f"its event time lies {where}, where windows cannot be"
 
     def _rows(self, records: pa.Table, decoded: DecodedRows) -> pa.Table:
         columns = []
@@ -241,7 +297,7 @@ class Records:
         match name:
             case str() if name == SEEN:
                 return pa.repeat(pa.scalar(seen, pa.int64()), decoded.rows.num_rows)
-            case str() if name == UNKNOWN:  # it is set once the bad ones have come
+            case str() if name in COUNTED:  # it is set once the bad ones have come
                 return pa.nulls(decoded.rows.num_rows, pa.int64())
             case str() if name == TIMESTAMP:
                 return decoded.times
@@ -276,14 +332,6 @@ def _in_first_row(number: int, rows: int) -> pa.Array:
     column = np.zeros(rows, np.int64)
     column[:1] = number
     return pa.array(column)
-
-
-def _out_of_range(us: int) -> str:
-    """Why a time cannot be used. It may be none that Python can write."""
-    if us >= END_OF_TIME_US:
-        return TOO_LATE
-    where = outside_windows(early=us < 0)
-    return f"its event time lies {where}, where windows cannot be"
 
 
 def _sequence(records: pa.Table, decoded: DecodedRows) -> pa.Array:

@@ -64,6 +64,9 @@ class Option:
         The script is refused without it.
     default
         What holds where it is not given.
+    fills_in
+        Whether the default stands among a table's options where it is not given; else
+        who reads them can tell one from the other.
     choices
         The values of an ENUM, in the spelling that is accepted.
     only
@@ -94,6 +97,7 @@ class Option:
     doc: str
     required: bool = False
     default: OptionValue | None = None
+    fills_in: bool = True
     choices: tuple[str, ...] = ()
     only: str = ""
     elsewhere: tuple[str, ...] = ()

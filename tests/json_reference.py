@@ -46,7 +46,7 @@ class _Reader:
         if found is None:
             raise ValueError("string")
         self.at = found.end()
-        text = json.loads(found[0], strict=False)
+        text = json.loads(found[0])
         text.encode()  # half a surrogate pair is none
         return text
 
@@ -230,4 +230,6 @@ def _text(random: Random, text: str) -> str:
     if kind < 0.03:
         return '"' + "".join(f"\\u{ord(c):04x}" for c in text if ord(c) < 2**16) + '"'
     written = json.dumps(text, ensure_ascii=kind < 0.5)
+    if kind > 0.97:  # what no text has
+        return written.replace(" ", "\t").replace("a", "a\n")
     return written.replace("/", "\\/") if kind < 0.1 else written

@@ -12,6 +12,9 @@ declared."""
 MISMATCH = f"JSON{DOES_NOT_MATCH}"
 """What the reason begins with where a record is JSON, and not as it is declared."""
 
+TO_READ_IT = "; to read it, "
+"""What stands between why a record is bad and what to type, where a reason says so."""
+
 IN_RECORD = ", in the record "
 """What stands between the reason and the record."""
 
@@ -33,9 +36,12 @@ def refusal(bad: BadRow, hint: str | None = None) -> DataProblem:
         What its format says can be done; None: the column can be declared otherwise, or
         such records be dropped.
     """
-    usual = MISMATCH_HINT if DOES_NOT_MATCH in bad.reason else DROP_HINT
+    reason, _, advice = bad.reason.partition(TO_READ_IT)
+    usual = MISMATCH_HINT if DOES_NOT_MATCH in reason else DROP_HINT
+    if advice:
+        usual = f"{advice}; {DROP_HINT}"
     return DataProblem(
-        f"{bad.place}: {bad.reason}{in_record(bad.text)}", hint=hint or usual
+        f"{bad.place}: {reason}{in_record(bad.text)}", hint=hint or usual
     )
 
 

@@ -21,6 +21,14 @@ TEXT = "_text"
 AS_TEXT: Mapping[str, str] = {TEXT: f"try_validate_utf8(CAST({PAYLOAD} AS STRING))"}
 """A step: the payload as a text, NULL where it is not UTF-8."""
 
+AS_MARKED_TEXT: Mapping[str, str] = {
+    TEXT: f"regexp_replace({AS_TEXT[TEXT]}, '^\\uFEFF', '')"
+}
+"""The same without the mark of UTF-8 that it may begin with."""
+
+HOLDS_TEXT = f"coalesce({TEXT} RLIKE r'[^ \\t\\r\\n]', TRUE)"
+"""Whether it has more than blanks, behind that step."""
+
 
 @dataclass(frozen=True)
 class SqlDecoder:

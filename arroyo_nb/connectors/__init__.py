@@ -23,6 +23,7 @@ from arroyo_nb.connectors._info import READS_TAPE as READS_TAPE
 from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
 from arroyo_nb.connectors._info import Direction as Direction
 from arroyo_nb.connectors._info import PartitionTransform as PartitionTransform
+from arroyo_nb.connectors._line_files import packing_of as packing_of
 from arroyo_nb.connectors._streams import FIRST_BATCH_RECORDS as FIRST_BATCH_RECORDS
 from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream
@@ -76,6 +77,9 @@ class TableSpec:
         Physical column that is the event time, where it is one: the recorder stamps it
         on the rows as their ``_timestamp``, and a record in which it is missing is bad
         data.
+    computes_time
+        Whether the event time is computed from the columns: what the connector tells of
+        the time of a record is not used, however odd.
     primary_key
         Columns that carry PRIMARY KEY. They tell the rows of a debezium source apart.
     declared
@@ -101,6 +105,7 @@ class TableSpec:
     metadata: Mapping[str, str] = field(default_factory=dict)
     settled: tuple[str, ...] | None = None
     resume: ResumePoint | None = None
+    computes_time: bool = False
 
     @property
     def record(self) -> Schema:

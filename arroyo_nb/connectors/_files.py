@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded, FileReader, ListedFile, Reading
 from arroyo_nb.schema import TIMESTAMP
-from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
+from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, NO_COUNTS, Chunk, Position
 from arroyo_nb.tape.clock import EvenClock
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Files:
             tuple(
                 islice((row for piece in pieces for row in piece.bad), KEPT_BAD_ROWS)
             ),
+            counts=sum((piece.counts for piece in pieces), NO_COUNTS),
         )
 
     def _stamped(self, rows: pa.Table) -> pa.Table:
@@ -153,4 +155,4 @@ def _moved(decoded: Decoded, before: int) -> Decoded:
     moved = pc.add(rows[SEQUENCE], pa.scalar(2 * before, pa.int64()))
     at = rows.column_names.index(SEQUENCE)
     rows = rows.set_column(at, SEQUENCE, moved)
-    return Decoded(rows, decoded.dropped_rows, decoded.bad)
+    return replace(decoded, rows=rows)

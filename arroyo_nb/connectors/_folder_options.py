@@ -45,8 +45,10 @@ _SOURCE = (
     Option(
         PACKED,
         OptionKind.ENUM,
-        "how files of lines are packed",
+        "how files of lines are packed; without it, a file whose first bytes are those "
+        "of gzip or zstd is unpacked",
         default="none",
+        fills_in=False,
         choices=("none", "gzip", "zstd"),
     ),
 )

@@ -28,10 +28,11 @@ class LineReader:
     decoder
         Reads the records.
     compression
-        ``none``, ``gzip`` or ``zstd``; places count the bytes that it packs.
+        ``none``, ``gzip`` or ``zstd``; places count the bytes that it packs. None: what
+        the first bytes of a file say.
     """
 
-    def __init__(self, decoder: Decoder, compression: str = "none") -> None:
+    def __init__(self, decoder: Decoder, compression: str | None = None) -> None:
         self._decoder = decoder
         self._compression = compression
 
@@ -53,9 +54,47 @@ class LineReader:
             if file.path.exists() and not file.path.is_file():
                 raise RunProblem(f"'{file.name}' is not a regular file")
             stream: BinaryIO = opened.enter_context(file.path.open("rb"))
-            if self._compression != "none":
-                stream = opened.enter_context(_unpacked(stream, self._compression))
+            compression = self._compression_of(stream, file.name)
+            if compression != "none":
+                stream = opened.enter_context(_unpacked(stream, compression))
             yield ReadLines(stream, file.name, self._decoder, place)
+
+    def _compression_of(self, stream: BinaryIO, name: str) -> str:
+        """How a file is packed.
+
+        Raises
+        ------
+        RunProblem
+            When its first bytes say that its lines cannot be read.
+        """
+        begin = stream.read(_BEGIN_BYTES)
+        stream.seek(0)
+        found = packing_of(begin)
+        if self._compression == "none" and found:
+            raise RunProblem(
+                f"'{name}' is packed with {found}",
+                hint=f"write 'source.compression' = '{found}', or leave it out",
+            )
+        if begin.startswith(_UTF_16):
+            raise RunProblem(
+                f"'{name}' is UTF-16, and lines are read as UTF-8",
+                hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > FILE.utf8",
+            )
+        return self._compression or found or "none"
+
+
+_PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BEGIN_BYTES = 4
+
+
+def packing_of(begin: bytes) -> str:
+    """How a file is packed that begins so; empty: not at all. No text begins so.
+
+    >>> packing_of(b"\x1f\x8b\x08"), packing_of(b"{}")
+    ('gzip', '')
+    """
+    return next((name for magic, name in _PACKED if begin.startswith(magic)), "")
 
 
 class ReadLines:

@@ -173,7 +173,7 @@ def _is_hidden(name: str) -> bool:
 
 def _reader(spec: TableSpec) -> FileReader:
     options, name = spec.options, str(spec.options["format"])
-    files = file_format(name)
+    files, packed = file_format(name), options.get(PACKED)
 
     def reader(
         schema: Schema, event_time: str | None, elsewhere: frozenset[str]
@@ -183,7 +183,7 @@ def _reader(spec: TableSpec) -> FileReader:
         decoder = line_format(name).decoder(
             schema, options, event_time, spec.primary_key
         )
-        return LineReader(decoder, str(options.get(PACKED, "none")))
+        return LineReader(decoder, None if packed is None else str(packed))
 
     # A change has its row before and after, which may be of two folders; and a record
     # that is one column has no others.

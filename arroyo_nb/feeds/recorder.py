@@ -116,7 +116,7 @@ class FeedRecorder:
         """The chunk of some records, behind which the recorder stands there."""
         from arroyo_nb.codecs.bad_records import refusal
 
-        unknown = decoder.unknown
+        before = decoder.counts
         decoded, bad_rows, bad = reader.split_bad(records, decoder)
         if bad_rows and not self._drop:
             raise refusal(next(bad))
@@ -127,7 +127,7 @@ class FeedRecorder:
             tuple(islice(bad, KEPT_BAD_ROWS)),
             # What is acknowledged must be counted for good, too.
             quiet=bad_rows > 0,
-            unknown_records=decoder.unknown - unknown,
+            counts=decoder.counts - before,
             durable=True,
         )
 

@@ -44,6 +44,7 @@ from arroyo_nb.formats._protocols import PayloadWriter as PayloadWriter
 from arroyo_nb.formats._protocols import Register as Register
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
+from arroyo_nb.tape.fit import COUNTED
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
@@ -96,10 +97,13 @@ def reads_fields(name: str | None) -> bool:
     return name in FORMATS.names and FORMATS.get(str(name)).by_name
 
 
-def counts_unknown(name: str | None) -> bool:
-    """Whether a format counts the records with fields that the schema of their reader
-    does not know."""
-    return name in FORMATS.names and FORMATS.get(str(name)).counts_unknown
+def count_columns(name: str | None) -> tuple[str, ...]:
+    """The hidden columns for what a format counts of the records of a topic; that they
+    are empty is counted wherever columns are looked up by name."""
+    if not reads_fields(name):
+        return ()
+    counted = {"empty", *FORMATS.get(str(name)).counts}
+    return tuple(column for column, count in COUNTED.items() if count in counted)
 
 
 def refused_records(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from arroyo_nb.formats._files import FileReader, ListedFile, PartFormat
 from arroyo_nb.schema import Schema
-from arroyo_nb.tape import BadRow
+from arroyo_nb.tape import NO_COUNTS, BadRow, RecordCounts
 from arroyo_nb.with_options import Option, OptionValue
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Decoded:
     rows: pa.Table
     dropped_rows: int = 0
     bad: tuple[BadRow, ...] = ()
+    counts: RecordCounts = NO_COUNTS
 
 
 class Decoder(Protocol):
@@ -91,14 +92,14 @@ class DecodedPayloads:
         Which payload each row is of, counted from 0; ascending.
     bad
         Every payload that could not be read, with the reason.
-    unknown
-        How many payloads had fields that the schema of their reader does not know.
+    counts
+        What was counted of them.
     """
 
     rows: pa.Table
     numbers: pa.Array
     bad: tuple[tuple[int, str], ...] = ()
-    unknown: int = 0
+    counts: RecordCounts = NO_COUNTS
 
 
 class PayloadDecoder(Protocol):
@@ -131,9 +132,9 @@ class Format(Protocol):
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
-    counts_unknown: bool
-    """Whether it tells how many payloads have fields that the schema of their reader
-    does not know. Each of them gives a row, or is bad."""
+    counts: frozenset[str]
+    """What it counts of its payloads: fields of
+    :class:`~arroyo_nb.tape.RecordCounts`."""
     python_packages: tuple[str, ...]
     """The distributions that it needs beside those of this package."""
     refused_by_arroyo: str
@@ -142,6 +143,9 @@ class Format(Protocol):
     """The framings of it that Arroyo does not have."""
     content_type: str
     """What HTTP calls a record."""
+
+    def count_notes(self, counts: RecordCounts) -> Iterable[str]:
+        """What a reader of a run is told of the counted records, each in a sentence."""
 
     elsewhere: Mapping[str, str]
     """Formats of other systems that are not read here, and how to come from them to
@@ -184,6 +188,10 @@ class Format(Protocol):
         """
 
 
+def _records(count: int, verb: str, verbs: str) -> str:
+    return f"1 record {verb}" if count == 1 else f"{count:,} records {verbs}"
+
+
 class FormatBase:
     """A format of rows without options; its payloads have nothing around them."""
 
@@ -194,13 +202,24 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
-    counts_unknown = False
+    counts: frozenset[str] = frozenset()
     python_packages: tuple[str, ...] = ()
     refused_by_arroyo = ""
     not_in_arroyo: frozenset[Framing] = frozenset()
     encoded_in_python = False
     content_type = "application/octet-stream"
     elsewhere: Mapping[str, str] = MappingProxyType({})
+
+    def count_notes(self, counts: RecordCounts) -> Iterable[str]:
+        """Those that gave no row, and those that are of another schema."""
+        if counts.empty:
+            yield f"{_records(counts.empty, 'was', 'were')} empty and gave no row"
+        if counts.unknown:
+            yield (
+                f"{_records(counts.unknown, 'has', 'have')} fields that the schema of "
+                "the table lacks, or has as another type: written by another version "
+                "of it"
+            )
 
     def paths(
         self,
@@ -238,6 +257,13 @@ class FormatBase:
     ) -> Schema | None:
         """None: a source declares its columns."""
         return None
+
+    def may_be_empty(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> bool:
+        """Yes: it is a text of no letters, or a record of no fields."""
+        return True
 
     def payload_option_problems(
         self,
@@ -333,6 +359,9 @@ class PayloadFormat(Format, Protocol):
         CatalogProblem
             When what they say makes no sense.
         """
+
+    def may_be_empty(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether a payload without a byte is a record; else it is none."""
 
     def payload_option_problems(
         self, options: Mapping[str, OptionValue]

@@ -26,7 +26,7 @@ from arroyo_nb.tape import (
     BadRow,
     outside_windows,
 )
-from arroyo_nb.tape.fit import SEEN, UNKNOWN
+from arroyo_nb.tape.fit import COUNTED, SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -163,7 +163,9 @@ class BadRows:
         if not self.again and table not in self.fitted:
             frame = observed_fit(frame, table.name, len(self.fitted))
             self.fitted.append(table)
-        return frame.drop(SEEN, UNKNOWN)
+        # A row may stand for what was counted, or for a bad record.
+        others = f"OR {UNREAD} IS NOT NULL" if UNREAD in frame.columns else ""
+        return frame.filter(f"{SEEN} IS NOT NULL {others}").drop(SEEN, *COUNTED)
 
     def _observed(
         self,

@@ -261,6 +261,15 @@ _WORDLESS = (
         r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
     ),
     _FailureRule(
+        "record time",
+        "the time of a record of a topic is not in milliseconds, but in nanoseconds",
+        "let the producer write milliseconds, or set the topic's option "
+        "message.timestamp.type to LogAppendTime; Spark cannot read the records that "
+        "are there, but a tape can have them: %arroyo record",
+        r"long overflow(?s:.*?)\bat org\.apache\.spark\.sql\.kafka010\.",
+        of_data=True,
+    ),
+    _FailureRule(
         "no kafka",
         "Spark has no Kafka connector",
         "hand in a SparkSession that has the package spark-sql-kafka-0-10",

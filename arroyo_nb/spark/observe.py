@@ -30,7 +30,8 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.spark.windows import WINDOW
 from arroyo_nb.sql.parse import deep_stack
-from arroyo_nb.tape.fit import SEEN, UNKNOWN, Fit
+from arroyo_nb.tape import RecordCounts
+from arroyo_nb.tape.fit import COUNTED, SEEN, Fit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -274,13 +275,14 @@ def _sessions(ended: Mapping[str, Any]) -> Sequence[tuple[datetime, datetime]] |
 
 
 def observed_fit(frame: DataFrame, table: str, number: int) -> DataFrame:
-    """The rows of a topic, what their columns had observed, and how many records had
-    unknown fields, where that is told (:mod:`arroyo_nb.tape.fit`)."""
+    """The rows of a topic, what their columns had observed, and what was counted of
+    their records (:mod:`arroyo_nb.tape.fit`)."""
     from pyspark.sql import functions as F  # noqa: N812
 
     measures = {"rows": f"count({SEEN})", "seen": f"bit_or({SEEN})"}
-    if UNKNOWN in frame.columns:
-        measures["unknown"] = f"sum({UNKNOWN})"
+    for column, count in COUNTED.items():
+        if column in frame.columns:
+            measures[count] = f"sum({column})"
     columns = (F.expr(measure).alias(name) for name, measure in measures.items())
     return frame.observe(f"{_FIT}{number}:{table}", *columns)
 
@@ -297,7 +299,8 @@ def read_fits(observed: Mapping[str, Any]) -> Iterator[tuple[str, Fit]]:
         if not name.startswith(_FIT):
             continue
         # Spark has no number where there was no row to look at.
-        fit = Fit(*(values.get(key) or 0 for key in ("rows", "seen", "unknown")))
+        counts = RecordCounts(*(values.get(key) or 0 for key in COUNTED.values()))
+        fit = Fit(values.get("rows") or 0, values.get("seen") or 0, counts)
         if fit != Fit():
             _, _, table = name.removeprefix(_FIT).partition(":")
             yield table, fit

@@ -20,10 +20,13 @@ from arroyo_nb.codecs.bad_records import (
     IN_RECORD,
     MISMATCH,
     MISMATCH_HINT,
+    TO_READ_IT,
 )
 from arroyo_nb.codecs.sql_decoder import SqlDecoder
 from arroyo_nb.formats import payload_format
 from arroyo_nb.records import (
+    IN_OTHER_UNIT,
+    NOT_MILLISECONDS,
     OFFSET,
     PARTITION,
     TIME,
@@ -64,9 +67,14 @@ def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFra
     found = dict(zip(spec.record.names, decoder.values, strict=True))
     found |= words(spec)
     time = TIME if spec.event_time is None else found[spec.event_time]
-    too_late = quoted_text(TOO_LATE)
+    too_late = quoted_text(
+        NOT_MILLISECONDS + TO_READ_IT + IN_OTHER_UNIT
+        if spec.event_time is None
+        else TOO_LATE
+    )
     place = f"{quoted_text(stream.topic)}, '[', {PARTITION}, '] offset ', {OFFSET}"
-    rows = decoder.over(payloads(records, stream, spec)).selectExpr(
+    present = payloads(records, stream, spec).filter(f"{VALUE} IS NOT NULL")
+    rows = decoder.over(present).selectExpr(
         "*",
         f"{time} AS {_TIME}",
         f"coalesce({decoder.problem}, IF({time} >= {END_OF_TIME}, {too_late}, NULL)) "

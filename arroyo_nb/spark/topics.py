@@ -5,7 +5,8 @@
     records --mapInArrow: payloads are decoded in Python workers-->
             the source's columns, the event time, and what is wrong with a record
 
-No record goes through the driver. One without a value, a tombstone, is no row.
+No record goes through the driver. One without a value, a tombstone, is no row; the
+workers count it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, decoding_options
-from arroyo_nb.formats import counts_unknown, reads_fields
+from arroyo_nb.formats import count_columns, reads_fields
 from arroyo_nb.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.arrow_schema import spark_arrow_schema
 from arroyo_nb.spark.bad_rows import drops_records
 from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import UNREAD
-from arroyo_nb.tape.fit import SEEN, UNKNOWN
+from arroyo_nb.tape.fit import SEEN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,16 +68,15 @@ def decoded(
 
 
 def payloads(records: DataFrame, stream: Stream, spec: TableSpec) -> DataFrame:
-    """The records that have a value: that, its time and place, and of what is told
-    beside it what the table asks for, under :func:`words`."""
+    """The value of each record, its time and place, and of what is told beside it what
+    the table asks for, under :func:`words`."""
     given = (
         f"{stream.metadata[spec.metadata[column]]} AS {word}"
         for column, word in words(spec).items()
     )
     names = (VALUE, TIME, PARTITION, OFFSET)
     record = (f"{stream.record[name]} AS {name}" for name in names)
-    found = records.filter(f"{stream.record[VALUE]} IS NOT NULL")
-    return found.selectExpr(*record, *given)
+    return records.selectExpr(*record, *given)
 
 
 def words(spec: TableSpec) -> Mapping[str, str]:
@@ -89,7 +89,6 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
     connector, format_ = CONNECTORS.get(table.connector), str(table.format)
     drops = (UNREAD,) if drops_records(table) else ()
     seen = (SEEN,) if reads_fields(format_) else ()
-    unknown = (UNKNOWN,) if counts_unknown(format_) else ()
     return Records(
         topic,
         format_,
@@ -99,6 +98,13 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         spec.event_time,
         spec.primary_key,
         words(spec),
-        (TIMESTAMP, *changelog_columns(source), *drops, *seen, *unknown),
+        (
+            TIMESTAMP,
+            *changelog_columns(source),
+            *drops,
+            *seen,
+            *count_columns(format_),
+        ),
         windowed,
+        uses_time=not spec.computes_time,
     )

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from operator import add, sub
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from arroyo_nb.schema import TIMESTAMP
@@ -139,6 +140,37 @@ def shown_text(record: str | bytes) -> str:
 
 
 @dataclass(frozen=True)
+class RecordCounts:
+    """What is counted of the records of a source beside its rows and its bad records.
+
+    Parameters
+    ----------
+    unknown
+        Records with fields that the schema of their reader does not know.
+    empty
+        Records without content, such as tombstones, which give no row.
+    plain_decimals
+        Texts of DECIMALs that were taken for numbers because they are nothing else.
+    """
+
+    unknown: int = 0
+    empty: int = 0
+    plain_decimals: int = 0
+
+    def __add__(self, other: RecordCounts) -> RecordCounts:
+        return RecordCounts(*map(add, astuple(self), astuple(other)))
+
+    def __sub__(self, other: RecordCounts) -> RecordCounts:
+        return RecordCounts(*map(sub, astuple(self), astuple(other)))
+
+    def __bool__(self) -> bool:
+        return any(astuple(self))
+
+
+NO_COUNTS = RecordCounts()
+
+
+@dataclass(frozen=True)
 class Chunk:
     """Rows that arrive together.
 
@@ -156,8 +188,8 @@ class Chunk:
         A bounded sample of them.
     quiet
         Whether it is a batch though it has no rows; else it is none.
-    unknown_records
-        How many records had fields that the schema of their reader does not know.
+    counts
+        What was counted of its records, also of those that gave no row.
     durable
         Whether it must survive a power cut before the next one is asked for: its server
         is then told that it need not keep the rows.
@@ -168,7 +200,7 @@ class Chunk:
     dropped_rows: int = 0
     bad: tuple[BadRow, ...] = field(default=())
     quiet: bool = False
-    unknown_records: int = 0
+    counts: RecordCounts = NO_COUNTS
     durable: bool = False
 
     @property

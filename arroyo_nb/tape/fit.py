@@ -8,17 +8,18 @@ What is known is a number, so that Spark can put the batches of its tasks togeth
 
     bit 2n: column n had a value    bit 2n + 1: it had another time than of January 1970
 
-Where a format tells which records have fields that the schema of their reader does not
-know, those are counted too.
+What a format counts of its records besides is told with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.schema import Schema, Timestamp
+from arroyo_nb.tape import NO_COUNTS, RecordCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
     from arroyo_nb.tape import Chunk, Position, Recorder
 
 SEEN = "_seen"
-"""The hidden column of the rows of a topic that has this of their batch."""
+"""The hidden column of the rows of a topic that has this of their batch; NULL in what
+is no row: what stands for a bad record, or for what was counted."""
 
-UNKNOWN = "_unknown"
-"""The hidden column of the rows of a topic whose sum is the number of records with
-fields that the schema of their reader does not know."""
+COUNTED: Mapping[str, str] = MappingProxyType(
+    {f"_{field.name}": field.name for field in fields(RecordCounts)}
+)
+"""The hidden columns of the rows of a topic whose sums are what was counted of its
+records."""
 
 MOST_COLUMNS = 31
 """Of so many columns it is known: the numbers have 63 bits."""
@@ -53,19 +57,19 @@ class Fit:
         How many there were.
     seen
         What their columns had, as :func:`columns_seen` tells it.
-    unknown
-        How many records had fields that the schema of their reader does not know.
+    counts
+        What was counted of their records.
     """
 
     rows: int = 0
     seen: int = 0
-    unknown: int = 0
+    counts: RecordCounts = NO_COUNTS
 
     def __add__(self, other: Fit) -> Fit:
         return Fit(
             self.rows + other.rows,
             self.seen | other.seen,
-            self.unknown + other.unknown,
+            self.counts + other.counts,
         )
 
     def empty_columns(self, schema: Schema) -> tuple[str, ...]:
@@ -138,10 +142,10 @@ class FittedRecorder:
         """The recorder's chunks."""
         for chunk in self._recorder.chunks(after):
             # Records of a chunk without rows are counted too: they may all be bad.
-            if chunk.rows.num_rows or chunk.unknown_records:
+            if chunk.rows.num_rows or chunk.counts:
                 columns = [chunk.rows[name] for name in self._schema.names]
                 seen = columns_seen(columns)
-                self.fit += Fit(chunk.rows.num_rows, seen, chunk.unknown_records)
+                self.fit += Fit(chunk.rows.num_rows, seen, chunk.counts)
             yield chunk
         # A feed may have ended: its server says so.
         self.bounded = self._recorder.bounded

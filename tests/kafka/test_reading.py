@@ -293,3 +293,53 @@ def test_columns_that_the_records_do_not_have_are_noted(new_topic, session, even
     right = made.declared("id INT, status TEXT, at TIMESTAMP(3)") + ALL
     run = session.run(right, until="end", wait=True)
     assert run.snapshot().sources[0].notes == ()
+
+
+SECONDS = 1_700_000_000
+TIMED = (
+    "id INT, time BIGINT NOT NULL METADATA FROM 'timestamp', event_time TIMESTAMP NOT "
+    "NULL GENERATED ALWAYS AS (to_timestamp_micros(time)) STORED, "
+    "WATERMARK FOR event_time"
+)
+
+
+def test_record_times_in_microseconds_are_read_as_a_column(
+    new_topic, rows, session, eventually
+):
+    made = new_topic()
+    made.take_any_time()
+    made.send(*ids(1, 2), timestamp=SECONDS * 10**6)
+    expected = datetime(2023, 11, 14, 22, 13, 20)
+    script = made.declared(TIMED) + "SELECT id, row_time() AS at FROM t"
+    assert rows(script, 2) == [(1, expected), (2, expected)]
+    run = session.run(made.declared("id INT") + ALL)
+    eventually(lambda: run.state.ended, 120)
+    assert "not in milliseconds, but in micro" in run.error.message
+    assert "(to_timestamp_micros(time))" in run.error.hint
+
+
+def test_a_record_time_in_nanoseconds_is_told_as_such(new_topic, session, eventually):
+    made = new_topic()
+    made.take_any_time()
+    made.send(*ids(1), timestamp=SECONDS * 10**9)
+    run = session.run(made.declared("id INT") + ALL)
+    eventually(lambda: run.state.ended, 120)
+    assert "not in milliseconds, but in nano" in run.error.message
+    assert "%arroyo record" in run.error.hint
+
+
+def test_empty_records_are_no_rows_and_are_told(new_topic, session, eventually):
+    made = new_topic()
+    made.send(None, b"", {"id": 1}, b" \n")
+    run = session.run(made.declared("id INT") + ALL)
+
+    def notes():
+        return [note for source in run.snapshot().sources for note in source.notes]
+
+    eventually(lambda: notes() == ["3 records were empty and gave no row"], 60)
+    assert run.table().to_pylist() == [{"id": 1}]
+    # A batch without a row is counted, too.
+    made.send(b"", b"\t")
+    eventually(lambda: notes() == ["5 records were empty and gave no row"], 60)
+    assert run.table().num_rows == 1
+    run.stop()

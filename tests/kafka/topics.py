@@ -7,7 +7,14 @@ import json
 import time
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, OffsetSpec
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    OffsetSpec,
+)
 
 from arroyo_nb.kafka.errors import PARTITION_OPENING
 from arroyo_nb.kafka.local import LocalBroker
@@ -43,6 +50,18 @@ class Topic:
         added = self.admin.create_partitions([NewPartitions(self.name, count)])
         added[self.name].result(20)
         self._producer = Producer(self._settings)
+
+    def take_any_time(self) -> None:
+        """Let it take records of far in the future, as older brokers do."""
+        entry = ConfigEntry(
+            "message.timestamp.after.max.ms",
+            str(2**63 - 1),
+            incremental_operation=AlterConfigOpType.SET,
+        )
+        resource = ConfigResource(
+            ConfigResource.Type.TOPIC, self.name, incremental_configs=[entry]
+        )
+        self.admin.incremental_alter_configs([resource])[resource].result(20)
 
     def delete(self) -> None:
         """Delete it."""

@@ -105,6 +105,35 @@ def test_random_documents_by_json_path(engine):
             assert not [(f, path, t, v, w) for t, v, w in pairs if v != w][:5]
 
 
+def test_what_stands_behind_a_document_is_not_read_and_a_raw_tab_is_no_json(engine):
+    behind = ['{"w":7}}', '{"w":7} trailing', '{"w":7}\t', '\n{"w":\n7}\x00']
+    broken = ['["a\tb"]', '{"w":7,"x":"a\nb"}', '{"w":7,"x\x01":1}', '{"w\n":7}']
+    columns = {
+        "w": spark_sql(call("json_get_int", col("v", TEXT), lit("w")), row_time="x"),
+        "0": spark_sql(call("json_get_str", col("v", TEXT), number("0")), row_time="x"),
+    }
+    found = computed(engine, [*behind, *broken], columns)
+    assert found["w"] == [7] * len(behind) + [None] * len(broken)
+    assert found["0"] == [None] * len(found["0"])
+    assert not unlike(engine, [*behind, *broken], SOME)
+
+
+def test_json_within_a_struct_is_json(session, tmp_path):
+    path, written = tmp_path / "in.json", tmp_path / "out.json"
+    path.write_text('{"s": {"j": {"a": [1.50]}, "n": 1}}\n{"s": {"j": "x"}}\n')
+    columns = "(s STRUCT<j JSON, n BIGINT>)"
+    session.run(
+        f"CREATE TABLE made {columns} {table(path)}"
+        f"CREATE TABLE written {table(written, 'sink')}"
+        "INSERT INTO written SELECT s.j ->> 'a' AS a, s.j AS j, s FROM made",
+        wait=True,
+    )
+    assert [json.loads(line) for line in written.read_text().splitlines()] == [
+        {"a": "[1.50]", "j": {"a": [1.5]}, "s": {"j": {"a": [1.5]}, "n": 1}},
+        {"a": None, "j": "x", "s": {"j": "x", "n": None}},
+    ]
+
+
 DOCUMENTS = """\
 {"a": 1.50, "b": {"c": [1, "x"]}, "at": "2024-03-01T10:00:00Z"}
 

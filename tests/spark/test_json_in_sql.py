@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 
 import pyarrow as pa
 import pytest
@@ -78,7 +79,7 @@ def naive(field):
 def read_exactly(payload, schema=SCHEMA, event_time=None):
     reader = RecordReader(schema, event_time)
     try:
-        record = reader.read(payload)
+        record = reader.read(payload.removeprefix(BOM_UTF8))
     except BadRecord as problem:
         return None, str(problem)
     if record is None:
@@ -163,8 +164,19 @@ def test_values_of_a_type_are_read_as_by_the_exact_reader(engine, field):
         *("123456789012345678901e-5", '"100000000000000000000.12345678901e0"'),
         *("4503599627370497.5e0", "1.00000000000000000001e0", "1e-400", "0e-5", "-0.0"),
         *("9007199254740991.4e0", '"9007199254740993e0"', "1E+3", "12300e-2"),
-        *("1e99999999999", "1e999999999", '"1e999999999"', "1e-999999999"),
+        *(
+            "1e99999999999",
+            "1e22",
+            "1E22",
+            "-1.5e27",
+            "1e28",
+            "9.99e37",
+            "1e999999999",
+            '"1e999999999"',
+            "1e-999999999",
+        ),
         '"1e-9223372036854775808"',
+        *('"2024-02-29T12:30:00+00"', '"2024-02-29 12:30:00.5-03"', '"2024-02-29Z"'),
         *('"2024-02-29T12:30:60"', '"2024-02-29T12:30"', '"2024-02-29T12:30:00 "'),
     )
     schema = Schema((field,))
@@ -191,7 +203,7 @@ def test_what_is_no_record_is_bad(engine):
         ),
         *(b'{"a": 01, ' + member + b"}", b'{"a": 1,}', b'{"c0": true}', b'{"c0" true}'),
         *(b" {" + member + b"}\n", b'{"c2": 1, "c2": 2, ' + member + b"}"),
-        b'{"deep": ' + b"[" * 400 + b"]" * 400 + b", " + member + b"}",
+        b'{"deep": ' + b"[" * 200 + b"]" * 200 + b", " + member + b"}",
     ]
     assert_alike(engine, payloads)
     for payload, (_, why) in zip(payloads, read_in_sql(engine, payloads), strict=True):

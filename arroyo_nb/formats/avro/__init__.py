@@ -233,6 +233,13 @@ class AvroFormat(FormatBase):
             text = Path(name).read_text("utf-8")
         return {SCHEMA: text}
 
+    def may_be_empty(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> bool:
+        """No: each column of a record has a byte."""
+        return False
+
     def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
         """Whether a reader looks the schemas of records up."""
         return bool(options.get(REGISTRY)) and SCHEMA not in options

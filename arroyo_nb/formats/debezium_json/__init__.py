@@ -9,8 +9,9 @@ its timestamps in the unit of their columns: ``TIMESTAMP(3)`` is what is written
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.formats import (
@@ -27,8 +28,10 @@ from arroyo_nb.formats.debezium_json.documents import (
     DocumentRows,
 )
 from arroyo_nb.formats.json import JsonFormat, decimals, unframed
+from arroyo_nb.formats.json.decimals import EITHER
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
 from arroyo_nb.schema import Schema
+from arroyo_nb.tape import RecordCounts
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
@@ -39,6 +42,17 @@ if TYPE_CHECKING:
 
 _DEFAULTS = {TIMESTAMP_FORMAT: "unix_millis", DECIMAL_ENCODING: "bytes"}
 
+_AVRO = (
+    "changes are read as JSON alone: set Debezium's key.converter and value.converter "
+    "to org.apache.kafka.connect.json.JsonConverter, and write format = 'debezium_json'"
+)
+
+_WITHOUT_IT = (
+    "; a source without it asks the schema beside the record, else takes a text for a "
+    "number where it can be nothing else, such as '19.99', and for bytes where it is "
+    "no number: '1999' may be both, and is bad data"
+)
+
 
 class DebeziumJsonFormat(JsonFormat):
     """The format: what it does not say itself is as of ``json``."""
@@ -47,9 +61,20 @@ class DebeziumJsonFormat(JsonFormat):
     doc = "changes of rows, one JSON object with before, after and op a record"
     framings = frozenset({Framing.LINES, Framing.MESSAGES})
     updating = True
+    elsewhere: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(
+            ("debezium-avro", "debezium_avro", "debezium-avro-confluent"), _AVRO
+        )
+    )
+    counts = frozenset({"plain_decimals"})
     # A change has a row on either side, whose columns are declared.
     options = tuple(
-        replace(option, default=_DEFAULTS[option.name])
+        replace(
+            option,
+            default=_DEFAULTS[option.name],
+            fills_in=option.name != DECIMAL_ENCODING,
+            doc=option.doc + (_WITHOUT_IT if option.name == DECIMAL_ENCODING else ""),
+        )
         for option in JsonFormat.options
         if option.name in _DEFAULTS
     )
@@ -74,7 +99,7 @@ class DebeziumJsonFormat(JsonFormat):
         """As of ``json``, of the document's schema."""
         from arroyo_nb.formats.json.schema_export import changed
 
-        return super().envelope(changed(schema), options, register)
+        return super().envelope(changed(schema), _written(options), register)
 
     def payload_writer(
         self,
@@ -87,10 +112,19 @@ class DebeziumJsonFormat(JsonFormat):
         """Writes documents: each row is created."""
         from arroyo_nb.formats.debezium_json.payload_writer import DeclaredDocuments
 
-        return DeclaredDocuments(table, schema, options, read=read)
+        return DeclaredDocuments(table, schema, _written(options), read=read)
 
-    # A schema that lies beside the document is found, and passed over, without being
-    # told of.
+    def count_notes(self, counts: RecordCounts) -> Iterable[str]:
+        """That texts are numbers. Empty records are no news: behind each row that is
+        deleted Debezium writes a tombstone."""
+        if counts.plain_decimals:
+            yield (
+                "texts of DECIMAL columns are numbers, such as '19.99', and are read "
+                f"as such; write '{DECIMAL_ENCODING}' = 'string' to read those, too, "
+                "that may be bytes, such as '1999'"
+            )
+
+    # A schema that lies beside the document is found without being told of.
     def payload_decoder(
         self,
         schema: Schema,
@@ -118,7 +152,7 @@ class DebeziumJsonFormat(JsonFormat):
 
     def image(self, schema: Schema, options: Mapping[str, OptionValue]) -> str:
         """The JSON text of a row."""
-        return json_sql(schema, options)
+        return json_sql(schema, _written(options))
 
     def change_texts(self, changes: pa.Table) -> pa.ChunkedArray:
         """The text of each document."""
@@ -136,14 +170,18 @@ class DebeziumJsonFormat(JsonFormat):
 def _rows(
     schema: Schema, options: Mapping[str, OptionValue], primary_key: tuple[str, ...]
 ) -> DocumentRows:
-    options = {**_DEFAULTS, **options}
-    counted = options[TIMESTAMP_FORMAT] != "RFC3339"
-    return DocumentRows(schema, primary_key, decimals(options), counted)
+    counted = _written(options)[TIMESTAMP_FORMAT] != "RFC3339"
+    return DocumentRows(schema, primary_key, decimals(options, EITHER), counted)
 
 
-def created_sql(schema: Schema, options: Mapping[str, object]) -> str:
+def _written(options: Mapping[str, OptionValue]) -> Mapping[str, OptionValue]:
+    """The options of what writes documents: a value has one form."""
+    return {**_DEFAULTS, **options}
+
+
+def created_sql(schema: Schema, options: Mapping[str, OptionValue]) -> str:
     """What :meth:`DebeziumJsonFormat.encoded` evaluates, as Spark SQL."""
-    row = json_sql(schema, options)
+    row = json_sql(schema, _written(options))
     return f"""concat('{{"before":null,"after":', {row}, ',"op":"c"}}')"""
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.formats import Decoded, DecodedPayloads
+from arroyo_nb.formats.json.decimals import DecimalForms
 from arroyo_nb.formats.json.lines import LineDecoder
 from arroyo_nb.formats.json.strict import (
     BadRecord,
@@ -22,13 +23,16 @@ from arroyo_nb.formats.json.strict import (
     RecordReader,
     mismatch,
 )
+from arroyo_nb.formats.json.told_decimals import SCHEMA
 from arroyo_nb.formats.json.vectorized import BlockReader, first_record
+from arroyo_nb.formats.json.wrapped import PAYLOAD, PayloadReaders
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, Timestamp, Type
+from arroyo_nb.tape import RecordCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BEFORE, AFTER, OP, PAYLOAD = "before", "after", "op", "payload"
+BEFORE, AFTER, OP = "before", "after", "op"
 
 # Which images of the row an op needs. That of a `u` may be missing before: its key is
 # then the one after.
@@ -47,15 +51,15 @@ class DocumentRows:
         The source's columns.
     primary_key
         Which of them tell rows apart.
-    decimals
-        What a text of a DECIMAL is (see :class:`RecordReader`).
+    forms
+        What the texts of DECIMALs are.
     counted
         Whether an instant is expected to be a number.
     """
 
     schema: Schema
     primary_key: tuple[str, ...]
-    decimals: str
+    forms: DecimalForms
     counted: bool
 
     @cached_property
@@ -82,6 +86,7 @@ class DocumentDecoder:
     place in the sequence."""
 
     def __init__(self, rows: DocumentRows, *, drop: bool) -> None:
+        self._plain = rows.forms.plain
         self._lines = LineDecoder(DocumentBlocks(rows), DocumentReader(rows), drop=drop)
 
     def decode(self, block: bytes, origin: str, first_line: int) -> Decoded:
@@ -97,11 +102,14 @@ class DocumentDecoder:
 
         from arroyo_nb.changelog.debezium_changes import unrolled
 
+        before = self._plain.count
         found = self._lines.decode(_without_tombstones(block), origin, first_line)
         changes = unrolled(found.rows)
         # A line tells two changes at most: those of the next block come after.
         sequence = pa.array(2 * first_line + np.arange(len(changes)), pa.int64())
-        return replace(found, rows=changes.append_column(SEQUENCE, sequence))
+        counts = RecordCounts(plain_decimals=self._plain.count - before)
+        rows = changes.append_column(SEQUENCE, sequence)
+        return replace(found, rows=rows, counts=counts)
 
 
 class DocumentPayloads:
@@ -111,6 +119,7 @@ class DocumentPayloads:
     def __init__(self, rows: DocumentRows) -> None:
         from arroyo_nb.formats.json.payloads import JsonPayloads
 
+        self._plain = rows.forms.plain
         self._documents = JsonPayloads(DocumentBlocks(rows), DocumentReader(rows))
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
@@ -118,10 +127,13 @@ class DocumentPayloads:
         from arroyo_nb.changelog.debezium_changes import unrolled
         from arroyo_nb.changelog.keys import whole
 
+        before = self._plain.count
         found = self._documents.decode(payloads)
         changes = unrolled(found.rows.append_column(SEQUENCE, found.numbers))
         numbers = whole(changes[SEQUENCE])
-        return DecodedPayloads(changes.drop_columns([SEQUENCE]), numbers, found.bad)
+        plain = RecordCounts(plain_decimals=self._plain.count - before)
+        rows = changes.drop_columns([SEQUENCE])
+        return replace(found, rows=rows, numbers=numbers, counts=found.counts + plain)
 
 
 def _without_tombstones(block: bytes) -> bytes:
@@ -139,8 +151,8 @@ class DocumentBlocks:
         document = rows.document
         payload = Field(PAYLOAD, StructOf(document.fields))
         wrapped = Schema((payload, Field(OP, TEXT)))
-        self._plain = BlockReader(document, None, rows.decimals)
-        self._wrapped = BlockReader(wrapped, None, rows.decimals)
+        self._plain = BlockReader(document, None, rows.forms)
+        self._wrapped = PayloadReaders(wrapped, StructOf(document.fields), rows.forms)
 
     def read(self, block: bytes) -> pa.Table | None:
         """The documents; None where they must be read one by one."""
@@ -155,7 +167,7 @@ class DocumentBlocks:
             found = self._plain.read_like(block, self._like(first))
         else:
             like = {PAYLOAD: self._like(payload)}
-            found = _unwrapped(self._wrapped.read_like(block, like))
+            found = _unwrapped(self._wrapped.read_like(block, first, like))
         return found if found is not None and self._is_sound(found) else None
 
     def _like(self, document: Any) -> Mapping[str, Any]:
@@ -217,15 +229,19 @@ class DocumentReader(RecordReader):
     """Reads documents one by one, and says why one is bad."""
 
     def __init__(self, rows: DocumentRows) -> None:
-        super().__init__(rows.document, None, rows.decimals)
+        super().__init__(rows.document, None, rows.forms)
         self._rows = rows
 
     def _read(self, document: Any) -> dict[str, Any] | None:
-        if isinstance(document, dict):
-            document = _payload(document)
+        beside = None
+        if (
+            isinstance(document, dict)
+            and (payload := _payload(document)) is not document
+        ):
+            document, beside = payload, document.get(SCHEMA)
         if document is None:
             return None
-        found = self._record(document)
+        found = self._record(document, beside)
         op = found[OP]
         if op not in _NEEDED:
             raise _unknown(op)

@@ -18,6 +18,7 @@ from arroyo_nb.formats import (
     Register,
 )
 from arroyo_nb.formats.json import unstructured
+from arroyo_nb.formats.json.decimals import NUMBER, DecimalForms
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, json_column
 from arroyo_nb.formats.json.foreign_files import CSV, CSV_HINT
 from arroyo_nb.formats.json.lines import LineDecoder
@@ -125,6 +126,13 @@ class JsonFormat(FormatBase):
                 ),
             )
 
+    def may_be_empty(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> bool:
+        """No: an object has two braces."""
+        return False
+
     def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
         """Whether the ids of schemas are looked up."""
         return bool(options.get(REGISTRY))
@@ -209,9 +217,9 @@ class JsonFormat(FormatBase):
         return json_column(schema, options)
 
 
-def decimals(options: Mapping[str, OptionValue]) -> str:
+def decimals(options: Mapping[str, OptionValue], default: str = NUMBER) -> DecimalForms:
     """What a text of a DECIMAL is to a reader."""
-    return str(options.get(DECIMAL_ENCODING, "number"))
+    return DecimalForms(str(options.get(DECIMAL_ENCODING, default)))
 
 
 def unframed(

@@ -8,7 +8,9 @@ text neither may stand. A payload of blanks alone is no record, like a blank lin
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,6 +27,7 @@ from arroyo_nb.schema_registry.prefix import (
     by_schema_id,
     unknown_ids,
 )
+from arroyo_nb.tape import RecordCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,12 +56,15 @@ class JsonPayloads:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        lines = pc.replace_substring(payloads, pattern=b"\n", replacement=b"\t")
+        lines = pc.replace_substring(
+            without_mark(payloads), pattern=b"\n", replacement=b"\t"
+        )
         parts = list(self._parts(lines, 0))
         rows = pa.concat_tables([self._records.table([]), *(part[0] for part in parts)])
         numbers = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
         bad = tuple(one for part in parts for one in part[2])
-        return DecodedPayloads(rows, pa.array(numbers), bad)
+        counts = RecordCounts(empty=len(payloads) - len(numbers) - len(bad))
+        return DecodedPayloads(rows, pa.array(numbers), bad, counts)
 
     def _parts(self, lines: pa.Array, first: int) -> Iterator[_Part]:
         """The rows of all payloads, read in as few pieces as can be."""
@@ -89,6 +95,18 @@ class JsonPayloads:
                 records.append(record)
                 numbers.append(number)
         return self._records.table(records), np.array(numbers, np.int64), bad
+
+
+def without_mark(payloads: pa.Array) -> pa.Array:
+    """The payloads without the mark of UTF-8 that one may begin with."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pc.any(pc.starts_with(payloads, BOM_UTF8)).as_py():
+        return payloads
+    # Arrow 26 fails to slice values that are shorter than what is left out.
+    plain = (payload.removeprefix(BOM_UTF8) for payload in payloads.to_pylist())
+    return pa.array(plain, payloads.type)
 
 
 class Unframed:
@@ -131,7 +149,7 @@ class Unframed:
         found = self._decoder.decode(documents)
         bad += ((int(numbers[number]), why) for number, why in found.bad)
         placed = numbers[found.numbers.to_numpy()]
-        return DecodedPayloads(found.rows, pa.array(placed, pa.int64()), tuple(bad))
+        return replace(found, numbers=pa.array(placed, pa.int64()), bad=tuple(bad))
 
     def _refused(self, schema_id: int | None) -> str | None:
         if schema_id is None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
+from arroyo_nb.formats.json.told_decimals import CONNECT, DECIMAL_NAME
 from arroyo_nb.schema import (
     BIGINT,
     TEXT,
@@ -26,7 +27,6 @@ from arroyo_nb.schema import (
 )
 
 _NAME = "ArroyoJson"
-_CONNECT = "org.apache.kafka.connect.data."
 
 _CONNECT_TYPES = {
     "BOOLEAN": "boolean",
@@ -92,11 +92,11 @@ def _connect(type_: Type, options: Mapping[str, object]) -> dict[str, Any]:
             items = {**_connect(element, options), "optional": True}
             return {"type": "array", "items": items}
         case Timestamp() if _is_counted(options):
-            return {"type": "int64", "name": f"{_CONNECT}Timestamp", "version": 1}
+            return {"type": "int64", "name": f"{CONNECT}Timestamp", "version": 1}
         case Decimal(_, scale) if _decimals(options) == "bytes":
             return {
                 "type": "bytes",
-                "name": f"{_CONNECT}Decimal",
+                "name": DECIMAL_NAME,
                 "version": 1,
                 "parameters": {"scale": str(scale)},
             }

@@ -6,11 +6,12 @@ exponent is a DOUBLE in a variant, so such ones are read a second time, as decim
 
 It reads what :class:`arroyo_nb.formats.json.strict.RecordReader` reads, with these
 differences. Of a number with an exponent the places behind the 18th (of a DECIMAL: the
-sixth beyond its own, or more) are rounded away, where the other finds it to be no value
+sixth beyond its own, or more; of one so large that 38 digits have no room for these,
+those beyond its own) are rounded away, where the other finds it to be no value
 of the type; and where the record has anything like an exponent of four digits, such
 numbers are bad data. So is what Spark's parser (Jackson) refuses anywhere in a record:
 half a surrogate pair, a number of more than 1,000 digits, a name of more than 50,000
-characters; and an offset of a time zone beyond 18 hours.
+characters, over 1,000 levels; and an offset of a time zone beyond 18 hours.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from arroyo_nb.codecs.bad_records import MISMATCH
-from arroyo_nb.codecs.sql_decoder import AS_TEXT, TEXT, SqlDecoder
+from arroyo_nb.codecs.sql_decoder import AS_MARKED_TEXT, HOLDS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING
 from arroyo_nb.formats.json.strict import (
     DAY,
@@ -59,6 +60,9 @@ _DIGITS_OF = "replace(regexp_extract({}, '^[-+]?([0-9.]*)', 1), '.', '')"
 # Spark would write out a decimal of a billion digits. It may stand in a text, too.
 _HUGE = "[0-9.][eE][-+]?[0-9]{4}"
 
+_LARGE = "_large"
+"""The step that reads numbers once more which have no room beside so many places."""
+
 _SHOWN_CHARS = 60
 _END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
 
@@ -82,10 +86,17 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
     numbers = [column for column in columns if column.is_number]
     exact = [column for column in numbers if not column.is_real]
     reals = _in_brackets(column for column in columns if column.is_real)
-    decimals = f"IF({TEXT} RLIKE '{_HUGE}', NULL, {_in_brackets(exact)})"
+    large = [column for column in exact if column.may_be_large]
+    decimals = {"_decimals": _in_brackets(exact)}
+    if large:
+        decimals[_LARGE] = _in_brackets(large, large=True)
+    decimals = {
+        name: f"IF({TEXT} RLIKE '{_HUGE}', NULL, {read})"
+        for name, read in decimals.items()
+    }
     steps = (
-        AS_TEXT,
-        {"_parsed": _IN_BRACES, "_reals": reals, "_decimals": decimals},
+        AS_MARKED_TEXT,
+        {"_parsed": _IN_BRACES, "_reals": reals, **decimals},
         _RECORD,
         {c.found: f"_record[{quoted_text(c.field.name)}]" for c in columns},
         {name: text for c in columns for name, text in c.parts.items()},
@@ -105,13 +116,16 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
             WHEN _record IS NULL THEN {_said("a record is an object, found ", found)}
             WHEN _reals IS NULL OR size(_reals) <> 1 THEN 'invalid JSON'
             ELSE coalesce({", ".join(problems)}, CAST(NULL AS STRING)) END""",
-        f"coalesce({TEXT} RLIKE r'[^ \\t\\r\\n]', TRUE)",
+        HOLDS_TEXT,
     )
 
 
-def _in_brackets(columns: Iterable[_JsonColumn]) -> str:
+def _in_brackets(columns: Iterable[_JsonColumn], *, large: bool = False) -> str:
     """The numbers of some columns, read as their own types."""
-    parts = ", ".join(f"{quoted(c.field.name)}: {c.raw_type}" for c in columns)
+    types = (
+        (c.field, spark_type(c.field.type) if large else c.raw_type) for c in columns
+    )
+    parts = ", ".join(f"{quoted(field.name)}: {type_}" for field, type_ in types)
     type_ = quoted_text(f"array<struct<{parts or '_: string'}>>")
     return f"from_json(concat('[', {TEXT}, ']'), {type_})"
 
@@ -170,6 +184,15 @@ class _JsonColumn:
                 return spark_type(type_) if self.is_real else "decimal(38,18)"
 
     @property
+    def may_be_large(self) -> bool:
+        """Whether :attr:`raw_type` has no room for its largest numbers."""
+        match self.field.type:
+            case Decimal(precision, scale):
+                return precision > 38 - (min(38, scale + 6) - scale)
+            case _:
+                return False
+
+    @property
     def _whole(self) -> str:
         """The number, where it is a whole one of at most 20 digits."""
         return f"IF({self.places} <= 0, TRY_CAST({self.number} AS DECIMAL(20,0)), NULL)"
@@ -190,6 +213,9 @@ class _JsonColumn:
         in_text = f"IF({self.text} RLIKE r'{pattern}', {self.text}, NULL)"
         again = "_reals" if self.is_real else "_decimals"
         raw = f"get({again}, 0).{quoted(self.field.name)}"
+        if self.may_be_large:
+            large = f"get({_LARGE}, 0).{quoted(self.field.name)}"
+            raw = f"coalesce(CAST({raw} AS STRING), CAST({large} AS STRING))"
         is_plain = f"{self.kind} = 'BIGINT' OR startswith({self.kind}, 'DECIMAL')"
         if self.is_real:
             cast = f"TRY_CAST({in_text} AS {self.raw_type})"

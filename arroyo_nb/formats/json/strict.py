@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number10
 from decimal import InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from arroyo_nb.codecs.bad_records import MISMATCH
-from arroyo_nb.formats.json.decimals import decimal_of
+from arroyo_nb.codecs.bad_records import MISMATCH, TO_READ_IT
+from arroyo_nb.formats.json.decimals import (
+    EITHER,
+    NUMBERS,
+    DecimalForms,
+    PlainTexts,
+    decimal_of,
+    form_of,
+)
+from arroyo_nb.formats.json.told_decimals import told_decimals
 from arroyo_nb.schema import (
     EPOCH,
     MICROSECOND,
@@ -49,12 +58,26 @@ MOST_PLACES = 76
 """How far from its point a digit of a DECIMAL is looked for."""
 UNIT_NS = {0: 10**9, 3: 10**6, 6: 10**3, 9: 1}
 
+_FieldsReader: TypeAlias = "Callable[[dict[str, Any]], dict[str, Any]]"
+
+_KEPT_READERS = 64
+"""Readers of records with other schemas beside them: a topic has a few."""
+
+MOST_LEVELS = 300
+"""A record of more is bad data, whoever reads it: Python's own reader ends at about
+1,000 calls, of which others take some."""
+
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
+
+_UTF_16 = f"invalid JSON: it is UTF-16{TO_READ_IT}let it be written as UTF-8"
 _TOO_DEEP = "invalid JSON: nested too deeply"
 
 # As both Python and Spark read them; to either, all of a text must be one.
 NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 DAY = r"\d{4}-\d\d-\d\d"
-INSTANT = rf"({DAY})[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{{1,9}}))?([Zz]|[-+]\d\d:?\d\d)?"
+ZONE = r"[Zz]|[-+]\d\d(?::?\d\d)?"
+INSTANT = rf"({DAY})(?:[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{{1,9}}))?({ZONE})?)?"
 
 _NUMBER = re.compile(rf"{NUMBER}\Z", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
@@ -93,18 +116,44 @@ def parse(text: bytes) -> Any:
     BadRecord
         When it is not one.
     """
+    if is_deep(text):
+        raise BadRecord(_TOO_DEEP)
     try:
         return _parse(text.decode("utf-8"))
     except json.JSONDecodeError as problem:
-        where = f"{problem.msg.lower()} at column {problem.colno}"
-        raise BadRecord(f"invalid JSON: {where}") from problem
+        if _is_utf_16(text):
+            raise BadRecord(_UTF_16) from None
+        # Some of Python's messages end with the word already.
+        what = problem.msg.lower().removesuffix(" at")
+        raise BadRecord(f"invalid JSON: {what} at column {problem.colno}") from problem
     except UnicodeDecodeError as problem:
+        if _is_utf_16(text):
+            raise BadRecord(_UTF_16) from None
         where = f"not UTF-8 at byte {problem.start + 1}"
         raise BadRecord(f"invalid JSON: {where}") from problem
     except ValueError as problem:
         raise BadRecord(f"invalid JSON: {problem}") from problem
     except RecursionError:
         raise BadRecord(_TOO_DEEP) from None
+
+
+def is_deep(text: bytes) -> bool:
+    """Whether a record has more than :data:`MOST_LEVELS` levels."""
+    if text.count(b"{") + text.count(b"[") <= MOST_LEVELS:
+        return False
+    import numpy as np
+
+    # Without what is escaped every other part between quotes is a text.
+    outside = b"".join(_ESCAPED.sub(b"", text).split(b'"')[::2])
+    brackets = np.frombuffer(outside.translate(None, _NO_BRACKETS), np.uint8)
+    opens = (brackets == ord("{")) | (brackets == ord("["))
+    levels = np.cumsum(np.where(opens, 1, -1))
+    return bool((levels > MOST_LEVELS).any())
+
+
+def _is_utf_16(text: bytes) -> bool:
+    """Whether a text that is no JSON begins as UTF-16 does: every other byte is 0."""
+    return text.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or 0 in text[:2]
 
 
 class RecordReader:
@@ -116,17 +165,20 @@ class RecordReader:
         The columns.
     event_time
         The column that may not be NULL because it is the event time.
-    decimals
-        What a text of a DECIMAL is: with ``bytes`` it is base64 of its unscaled value,
-        else a number.
+    forms
+        What the texts of its DECIMALs are.
     """
 
     def __init__(
-        self, schema: Schema, event_time: str | None, decimals: str = "number"
+        self,
+        schema: Schema,
+        event_time: str | None,
+        forms: DecimalForms = NUMBERS,
     ) -> None:
         self._schema = schema
         self._event_time = event_time
-        self._fields = _fields_reader(schema.fields, decimals)
+        self._forms = forms
+        self._readers = {forms: _fields_reader(schema.fields, forms)}
 
     def read(self, text: bytes) -> dict[str, Any] | None:
         """One record: its columns as values for Arrow; None: the text is blank, which
@@ -159,13 +211,24 @@ class RecordReader:
     def _read(self, document: Any) -> dict[str, Any] | None:
         return self._record(document)
 
-    def _record(self, document: Any) -> dict[str, Any]:
+    def _record(self, document: Any, beside: Any = None) -> dict[str, Any]:
+        """The columns of a record; ``beside`` is the schema beside it, if any."""
         if not isinstance(document, dict):
             raise mismatch(f"a record is an object, found {_shown(document)}")
-        record = self._fields(document)
+        record = self._reader(beside)(document)
         if self._event_time is not None:
             self._check_event_time(record[self._event_time])
         return record
+
+    def _reader(self, beside: Any) -> _FieldsReader:
+        """What reads the columns of records that have this schema beside them."""
+        told = told_decimals(self._schema.fields, beside) if beside else ()
+        forms = self._forms.with_told(told)
+        if forms not in self._readers:
+            if len(self._readers) > _KEPT_READERS:
+                self._readers.clear()
+            self._readers[forms] = _fields_reader(self._schema.fields, forms)
+        return self._readers[forms]
 
     def _check_event_time(self, us: int | None) -> None:
         what = f"the event time '{self._event_time}'"
@@ -176,12 +239,12 @@ class RecordReader:
 
 
 def _fields_reader(
-    fields: Sequence[Field], decimals: str, inside: str = ""
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    fields: Sequence[Field], forms: DecimalForms, inside: str = ""
+) -> _FieldsReader:
     """A reader of an object: type by type it is chosen once, not for each record.
     ``inside`` is what the names of an inner object's fields begin with in errors."""
     readers = [
-        (f.name, f.nullable, _reader(f.type, inside + f.name, decimals)) for f in fields
+        (f.name, f.nullable, _reader(f.type, inside + f.name, forms)) for f in fields
     ]
 
     def read(document: dict[str, Any]) -> dict[str, Any]:
@@ -197,9 +260,9 @@ def _fields_reader(
     return read
 
 
-def _reader(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
+def _reader(type_: Type, name: str, forms: DecimalForms) -> Callable[[Any], Any]:
     """A reader of a value that is not null; it refuses what is not of the type."""
-    convert = _conversion(type_, name, decimals)
+    convert = _conversion(type_, name, forms)
 
     def read(found: Any) -> Any:
         value = convert(found)
@@ -210,19 +273,24 @@ def _reader(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
     return read
 
 
-def _conversion(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
+def _conversion(type_: Type, name: str, forms: DecimalForms) -> Callable[[Any], Any]:
     """What makes a value of a type; None from it says that it cannot."""
     match type_:
         case ListOf(element):
-            return partial(_list, _reader(element, f"{name}[]", decimals))
+            return partial(_list, _reader(element, f"{name}[]", forms))
         case StructOf(fields):
-            return partial(_struct, _fields_reader(fields, decimals, f"{name}."))
+            return partial(_struct, _fields_reader(fields, forms, f"{name}."))
         case Timestamp(digits):
             return partial(_instant, digits)
-        case Decimal() if decimals == "bytes":
-            return partial(_decimal_of_bytes, arrow_type(type_))
-        case Decimal():
-            return partial(_decimal, arrow_type(type_))
+        case Decimal(_, scale):
+            made = arrow_type(type_)
+            match forms.form(name, scale):
+                case int(digits):
+                    return partial(_decimal_of_bytes, made, digits)
+                case str(form) if form == EITHER:
+                    return partial(_decimal_of_either, made, forms.plain, name)
+                case _:
+                    return partial(_decimal, made)
         case Primitive(kind) if kind in _SCALARS:
             return _SCALARS[kind]
         case Primitive(kind) if kind.removesuffix(" UNSIGNED") in INTEGER_BITS:
@@ -341,11 +409,32 @@ def _exact(text: str) -> Number10 | None:
         return None
 
 
-def _decimal_of_bytes(type_: pa.DataType, found: Any) -> Number10 | None:
+def _decimal_of_bytes(type_: pa.DataType, scale: int, found: Any) -> Number10 | None:
     if isinstance(found, JsonNumber):
         return _decimal(type_, found)
     text = _text(found)
-    return None if text is None else decimal_of(text, type_)
+    return None if text is None else decimal_of(text, type_, scale)
+
+
+def _decimal_of_either(
+    type_: pa.DataType, plain: PlainTexts, name: str, found: Any
+) -> Number10 | None:
+    text = _text(found)
+    if text is None:
+        return _decimal(type_, found)
+    match form_of(text, type_.scale):
+        case None:
+            raise mismatch(
+                f"the text {_shown(text)} of '{name}' may be a number, or the bytes of "
+                f"another{TO_READ_IT}write 'json.decimal_encoding' = 'string' (a "
+                "number) or 'bytes' into the table's options"
+            )
+        case int(scale):
+            return decimal_of(text, type_, scale)
+        case _:
+            number = _decimal(type_, text)
+            plain.count += number is not None
+            return number
 
 
 def _through_arrow(text: str, type_: pa.DataType) -> Any:
@@ -368,7 +457,8 @@ def _instant(digits: int, found: Any) -> int | None:
         return None
     day, clock, fraction, zone = match.groups()
     try:
-        moment = datetime.fromisoformat(f"{day}T{clock}{(zone or 'Z').upper()}")
+        zone = (zone or "Z").upper()
+        moment = datetime.fromisoformat(f"{day}T{clock or '00:00:00'}{zone}")
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

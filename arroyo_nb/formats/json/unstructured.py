@@ -1,4 +1,5 @@
-"""Records whose whole text is a value of JSON: ``json.unstructured``.
+"""Records whose whole text is a value of JSON: ``json.unstructured``. One of blanks
+alone is no record.
 
 A record is not looked into when it is read: that is for the query, which finds nothing
 in what is no JSON.
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.codecs.declared_rows import DeclaredRows
-from arroyo_nb.codecs.sql_decoder import AS_TEXT, TEXT, SqlDecoder
+from arroyo_nb.codecs.sql_decoder import AS_MARKED_TEXT, HOLDS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.formats import Decoded, DecodedPayloads
 from arroyo_nb.formats.json.foreign_files import conversion_hint
+from arroyo_nb.formats.json.strict import BLANKS
 from arroyo_nb.schema import JSON, Schema, arrow_schema
-from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, shown_text
+from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, RecordCounts, shown_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 VALUE = "value"
 NOT_TEXT = "not UTF-8"
 
-SQL_DECODER = SqlDecoder((AS_TEXT,), (TEXT,), f"IF({TEXT} IS NULL, '{NOT_TEXT}', NULL)")
+SQL_DECODER = SqlDecoder(
+    (AS_MARKED_TEXT,), (TEXT,), f"IF({TEXT} IS NULL, '{NOT_TEXT}', NULL)", HOLDS_TEXT
+)
 """The reader of such payloads in Spark's own expressions."""
 
 
@@ -54,12 +58,19 @@ class UnstructuredPayloads:
         """Read a batch of payloads."""
         import pyarrow as pa
 
-        found = list(map(_decoded, payloads.to_pylist()))
-        bad = tuple((n, NOT_TEXT) for n, text in enumerate(found) if text is None)
-        numbers = pa.array(
-            (n for n, t in enumerate(found) if t is not None), pa.int64()
-        )
-        return DecodedPayloads(_rows(self._schema, found), numbers, bad)
+        from arroyo_nb.formats.json.payloads import without_mark
+
+        records = {
+            n: p
+            for n, p in enumerate(without_mark(payloads).to_pylist())
+            if p.strip(BLANKS)
+        }
+        found = {number: _decoded(record) for number, record in records.items()}
+        bad = tuple((n, NOT_TEXT) for n, text in found.items() if text is None)
+        numbers = pa.array((n for n, t in found.items() if t is not None), pa.int64())
+        rows = _rows(self._schema, [*found.values()])
+        counts = RecordCounts(empty=len(payloads) - len(records))
+        return DecodedPayloads(rows, numbers, bad, counts)
 
 
 class UnstructuredLines:

@@ -12,7 +12,14 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.formats.json.decimals import decimals_of
+from arroyo_nb.formats.json.decimals import (
+    EITHER,
+    NUMBER,
+    NUMBERS,
+    DecimalForms,
+    decimals_of,
+    either_of,
+)
 from arroyo_nb.formats.json.strict import (
     FIRST_DAY,
     FIRST_US,
@@ -21,6 +28,7 @@ from arroyo_nb.formats.json.strict import (
     UNIT_NS,
     BadRecord,
     JsonNumber,
+    is_deep,
     parse,
 )
 from arroyo_nb.schema import (
@@ -63,7 +71,7 @@ _DIGITS = r"^[-+0-9.]*$"
 """Texts that Arrow makes no wrong DECIMAL of, as it may of one with an exponent."""
 _INSTANT = (
     r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}"
-    r"(?:\.[0-9]{1,9})?(?:Z|[-+][0-9]{2}:?[0-9]{2})?$"
+    r"(?:\.[0-9]{1,9})?(?:Z|[-+][0-9]{2}(?::?[0-9]{2})?)?$"
 )
 _LONGEST_ZULU = len("2023-01-02T03:04:05.123456Z")
 _NO_ZONE = r"^(.{10}[T ][0-9:]{8}(?:\.[0-9]+)?)$"
@@ -82,13 +90,16 @@ class BlockReader:
     """
 
     def __init__(
-        self, schema: Schema, event_time: str | None, decimals: str = "number"
+        self,
+        schema: Schema,
+        event_time: str | None,
+        forms: DecimalForms = NUMBERS,
     ) -> None:
         self._schema = schema
         self._event_time = event_time
-        self._bytes = decimals == "bytes"
-        self._has_decimals = any(_has_decimals(field.type) for field in schema)
-        self._suits = all(_is_suited(field.type, self._bytes) for field in schema)
+        self._forms = forms
+        self._has_decimals = any(has_decimals(field.type) for field in schema)
+        self._suits = all(_is_suited(f.type, f.name, forms) for f in schema)
 
     def read(self, block: bytes) -> pa.Table | None:
         """The block's rows; None where it must be read record by record."""
@@ -103,6 +114,9 @@ class BlockReader:
             return None
         if self._has_decimals and _EXPONENT.search(block):
             return None
+        # Arrow passes over what is not declared, however deep it is.
+        if any(map(is_deep, block.split(b"\n"))):
+            return None
         try:
             block.decode("utf-8")  # Arrow does not check the text that it skips
             rows = self._read(block, first)
@@ -116,7 +130,8 @@ class BlockReader:
 
         names = self._schema.names
         types = [
-            _read_type(f.type, first.get(f.name), self._bytes) for f in self._schema
+            _read_type(f.type, first.get(f.name), f.name, self._forms)
+            for f in self._schema
         ]
         try:
             return json.read_json(
@@ -136,7 +151,7 @@ class BlockReader:
 
         columns = []
         for field in self._schema:
-            column = _convert(field.type, rows[field.name], self._bytes)
+            column = _convert(field.type, rows[field.name], field.name, self._forms)
             required = not field.nullable or field.name == self._event_time
             if required and column.null_count:
                 raise BlockRefused
@@ -174,15 +189,22 @@ def _lines(block: bytes) -> int:
     return block.count(b"\n") + (not block.endswith(b"\n"))
 
 
-def _is_suited(type_: Type, of_bytes: bool) -> bool:
+def _is_suited(type_: Type, path: str, forms: DecimalForms) -> bool:
     match type_:
-        case Timestamp() | Decimal() | Primitive("DATE"):
+        case Decimal(_, scale):
+            # Bytes of numbers with another scale than the column's are converted by
+            # the exact reader.
+            return forms.form(path, scale) in (NUMBER, EITHER, scale)
+        case Timestamp() | Primitive("DATE"):
             return True
         case StructOf(fields):
             # NOT NULL inside a value is left to the exact reader.
-            return all(f.nullable and _is_suited(f.type, of_bytes) for f in fields)
+            return all(
+                f.nullable and _is_suited(f.type, f"{path}.{f.name}", forms)
+                for f in fields
+            )
         case ListOf(element):
-            return _is_plain(element) and not (of_bytes and _has_decimals(element))
+            return _is_plain(element) and _of_numbers(element, f"{path}[]", forms)
         case Primitive(name):
             return name in _PLAIN
 
@@ -205,17 +227,31 @@ def _is_plain(type_: Type) -> bool:
             return False
 
 
-def _has_decimals(type_: Type) -> bool:
+def _of_numbers(type_: Type, path: str, forms: DecimalForms) -> bool:
+    """Whether texts of its DECIMALs are numbers."""
     match type_:
         case ListOf(element):
-            return _has_decimals(element)
+            return _of_numbers(element, f"{path}[]", forms)
         case StructOf(fields):
-            return any(_has_decimals(f.type) for f in fields)
+            return all(_of_numbers(f.type, f"{path}.{f.name}", forms) for f in fields)
+        case Decimal(_, scale):
+            return forms.form(path, scale) == NUMBER
+        case _:
+            return True
+
+
+def has_decimals(type_: Type) -> bool:
+    """Whether a value of the type has a DECIMAL in it."""
+    match type_:
+        case ListOf(element):
+            return has_decimals(element)
+        case StructOf(fields):
+            return any(has_decimals(f.type) for f in fields)
         case _:
             return isinstance(type_, Decimal)
 
 
-def _read_type(type_: Type, first: Any, of_bytes: bool) -> pa.DataType:
+def _read_type(type_: Type, first: Any, path: str, forms: DecimalForms) -> pa.DataType:
     import pyarrow as pa
 
     match type_:
@@ -225,7 +261,7 @@ def _read_type(type_: Type, first: Any, of_bytes: bool) -> pa.DataType:
             return pa.int32() if isinstance(first, JsonNumber) else pa.string()
         case Primitive(name) if name in _NUMERIC and _is_quoted(first):
             return pa.string()
-        case Decimal() if of_bytes:
+        case Decimal(_, scale) if forms.form(path, scale) != NUMBER:
             # After a number, Arrow would read the digits of a text as one too.
             return pa.string()
         case Decimal():
@@ -233,7 +269,10 @@ def _read_type(type_: Type, first: Any, of_bytes: bool) -> pa.DataType:
         case StructOf(fields):
             inner = first if isinstance(first, dict) else {}
             return pa.struct(
-                (f.name, _read_type(f.type, inner.get(f.name), of_bytes))
+                (
+                    f.name,
+                    _read_type(f.type, inner.get(f.name), f"{path}.{f.name}", forms),
+                )
                 for f in fields
             )
         case _:
@@ -245,7 +284,7 @@ def _is_quoted(first: Any) -> bool:
 
 
 def _convert(
-    type_: Type, column: pa.ChunkedArray, of_bytes: bool
+    type_: Type, column: pa.ChunkedArray, path: str, forms: DecimalForms
 ) -> pa.ChunkedArray | pa.Array:
     import pyarrow as pa
 
@@ -262,14 +301,20 @@ def _convert(
                 return _finite(_cast(column, _NUMBER, type_) if is_text else column)
             case Primitive(name) if name in _NUMERIC and is_text:
                 return _cast(column, _WHOLE, type_)
-            case Decimal() if is_text and of_bytes:
-                return decimals_of(whole(column), arrow_type(type_))
-            case Decimal() if is_text:
-                return _cast(column, _DIGITS, type_)
+            case Decimal(_, scale) if is_text:
+                form, made = forms.form(path, scale), arrow_type(type_)
+                if form == NUMBER:
+                    return _cast(column, _DIGITS, type_)
+                if form == EITHER:
+                    found = either_of(whole(column), made, forms.plain)
+                    if found is None:
+                        raise BlockRefused
+                    return found
+                return decimals_of(whole(column), made)
             case StructOf(fields):
-                return _struct(fields, whole(column), of_bytes)
+                return _struct(fields, whole(column), path, forms)
             case _:
-                if _has_decimals(type_):  # the reader lets more digits pass
+                if has_decimals(type_):  # the reader lets more digits pass
                     column.validate(full=True)
                 return column
     except pa.ArrowInvalid as problem:
@@ -277,7 +322,10 @@ def _convert(
 
 
 def _struct(
-    fields: tuple[Field, ...], column: pa.StructArray, of_bytes: bool
+    fields: tuple[Field, ...],
+    column: pa.StructArray,
+    path: str,
+    forms: DecimalForms,
 ) -> pa.StructArray:
     import pyarrow as pa
 
@@ -285,7 +333,7 @@ def _struct(
 
     return pa.StructArray.from_arrays(
         [
-            whole(_convert(f.type, part, of_bytes))
+            whole(_convert(f.type, part, f"{path}.{f.name}", forms))
             for f, part in zip(fields, column.flatten(), strict=True)
         ],
         fields=list(arrow_type(StructOf(fields))),

@@ -1,15 +1,19 @@
 """Rows that lie in a ``payload`` beside their ``schema``, as Kafka Connect writes them.
 
-The table's columns are those of the payload; what the schema says is not asked.
+The table's columns are those of the payload. The schema is asked for one thing: what
+texts of DECIMALs are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.formats.json.strict import FIRST_US, RecordReader, mismatch
-from arroyo_nb.formats.json.vectorized import BlockReader
+from arroyo_nb.formats.json.decimals import DecimalForms
+from arroyo_nb.formats.json.strict import FIRST_US, BadRecord, RecordReader, mismatch
+from arroyo_nb.formats.json.told_decimals import SCHEMA, common_schema, told_decimals
+from arroyo_nb.formats.json.vectorized import BlockReader, first_record, has_decimals
 from arroyo_nb.schema import Field, Schema, StructOf, arrow_schema
 from arroyo_nb.tape import END_OF_TIME_US
 
@@ -19,14 +23,51 @@ if TYPE_CHECKING:
 PAYLOAD = "payload"
 
 
+class PayloadReaders:
+    """Fast readers of documents with a payload, one for each schema beside it.
+
+    Parameters
+    ----------
+    schema
+        The columns of a document.
+    row
+        Those of its payload.
+    forms
+        What texts of DECIMALs are where the schema does not say it.
+    """
+
+    def __init__(self, schema: Schema, row: StructOf, forms: DecimalForms) -> None:
+        self._schema, self._row, self._forms = schema, row, forms
+        self._readers: dict[DecimalForms, BlockReader] = {}
+        self._has_decimals = has_decimals(row)
+
+    def read_like(self, block: bytes, first: Any, like: Any) -> pa.Table | None:
+        """The documents, read as one like ``like``; None where they must be read one by
+        one. ``first`` is the first of them."""
+        if not isinstance(first, dict):
+            return None
+        told: Iterable[tuple[str, int | None]] = ()
+        if self._has_decimals:
+            beside = common_schema(block, first)
+            if beside is None:
+                return None
+            told = told_decimals(self._row.fields, beside[0])
+        forms = self._forms.with_told(told).below(PAYLOAD)
+        if forms not in self._readers:
+            self._readers = {forms: BlockReader(self._schema, None, forms)}
+        return self._readers[forms].read_like(block, like)
+
+
 class WrappedBlocks:
     """Reads blocks of such documents, or refuses; parameters as of
     :class:`~arroyo_nb.formats.json.vectorized.BlockReader`."""
 
-    def __init__(self, schema: Schema, event_time: str | None, decimals: str) -> None:
+    def __init__(
+        self, schema: Schema, event_time: str | None, forms: DecimalForms
+    ) -> None:
         # What may not be NULL is looked at here: Arrow would have to in a struct.
         row = StructOf(tuple(replace(field, nullable=True) for field in schema))
-        self._reader = BlockReader(Schema((Field(PAYLOAD, row),)), None, decimals)
+        self._readers = PayloadReaders(Schema((Field(PAYLOAD, row),)), row, forms)
         self._schema = schema
         self._event_time = event_time
 
@@ -34,7 +75,11 @@ class WrappedBlocks:
         """The rows; None where they must be read one by one."""
         import pyarrow as pa
 
-        found = self._reader.read(block)
+        try:
+            first = first_record(block)
+        except BadRecord:
+            return None
+        found = self._readers.read_like(block, first, first)
         if found is None or found[PAYLOAD].null_count:
             return None
         columns = dict(zip(self._schema.names, found[PAYLOAD].flatten(), strict=True))
@@ -66,4 +111,4 @@ class WrappedReader(RecordReader):
     def _read(self, document: Any) -> dict[str, Any]:
         if not isinstance(document, dict) or PAYLOAD not in document:
             raise mismatch(f"'{PAYLOAD}' is missing")
-        return self._record(document[PAYLOAD])
+        return self._record(document[PAYLOAD], document.get(SCHEMA))

@@ -46,7 +46,7 @@ class ProtobufFormat(FormatBase):
     doc = "one message of Protocol Buffers a record"
     framings = frozenset({Framing.MESSAGES})
     by_name = True
-    counts_unknown = True
+    counts = frozenset({"unknown"})
     encoded_in_python = True
     python_packages: tuple[str, ...] = ("grpcio-tools",)
     options: tuple[Option, ...] = OPTIONS
@@ -95,6 +95,11 @@ class ProtobufFormat(FormatBase):
                     hint=f"give it '{FILE}', '{DESCRIPTOR_SET}' or '{TEXT}'",
                 ),
             )
+
+    def may_be_empty(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether no number of a schema stands before it: a message without fields has
+        no byte."""
+        return not self.asks_registry(options)
 
     def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
         """Whether the ids of schemas are looked up."""

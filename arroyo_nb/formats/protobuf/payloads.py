@@ -20,6 +20,7 @@ from arroyo_nb.codecs.shapes import Misfit, Record
 from arroyo_nb.formats import DecodedPayloads
 from arroyo_nb.formats.protobuf.descriptors import MessageSchema
 from arroyo_nb.schema import Schema, arrow_schema
+from arroyo_nb.tape import RecordCounts
 
 
 class MessagePayloads:
@@ -51,12 +52,12 @@ class MessagePayloads:
         """Read a batch of payloads."""
         bad: list[tuple[int, str]] = []
         messages, numbers = self._parsed(payloads.to_pylist(), bad)
-        unknown = sum(map(self._has_unknown, messages))
+        counts = RecordCounts(unknown=sum(map(self._has_unknown, messages)))
         parts = list(self._rows(messages, numbers, bad))
         tables = [self._schema.empty_table(), *(rows for rows, _ in parts)]
         placed = [number for _, found in parts for number in found]
         return DecodedPayloads(
-            pa.concat_tables(tables), pa.array(placed, pa.int64()), tuple(bad), unknown
+            pa.concat_tables(tables), pa.array(placed, pa.int64()), tuple(bad), counts
         )
 
     def _parsed(

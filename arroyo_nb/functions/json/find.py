@@ -24,6 +24,8 @@ Step: TypeAlias = "str | tuple[str]"
 STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TOKEN = rf"{STRING}|[\[\]{{}},:]|[^\s\"\[\]{{}},:]++|\s++"
 _BLANKS = r"' \t\r\n'"
+CONTROL = r"r'[\x00-\x1f]'"
+"""What no text of JSON has, but stands between its parts."""
 # Behind the end of the document: no bracket brings it back to the first level.
 _OVER = -1_000_000_000
 
@@ -41,9 +43,11 @@ def tokens(text: str) -> str:
 
 def valid(text: str) -> str:
     """A document itself; NULL where it is not JSON, or is ``null``."""
-    # Spark's parser takes names and texts in single quotes.
-    odd = f"exists({tokens(text)}, __t -> startswith(__t, '\\''))"
-    is_odd = f"(contains({text}, '\\'') AND {odd})"
+    # Spark's parser takes names and texts in single quotes, and control characters.
+    single = "startswith(__t, '\\'')"
+    control = f"startswith(__t, '\"') AND __t RLIKE {CONTROL}"
+    odd = f"exists({tokens(text)}, __t -> {single} OR {control})"
+    is_odd = f"((contains({text}, '\\'') OR {text} RLIKE {CONTROL}) AND {odd})"
     return f"IF({parsed(text)} IS NULL OR {is_odd}, NULL, {trimmed(text)})"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from arroyo_nb.functions.json.find import STRING, let, parsed
+from arroyo_nb.functions.json.find import CONTROL, STRING, let, parsed
 from arroyo_nb.schema import quoted_text
 
 # Names that have one form in JSON but for \u, and mean themselves in Spark's path.
@@ -76,6 +76,7 @@ class Path:
         parts = [
             f"(contains({v}, '\\\\u') AND {v} RLIKE {quoted_text(_ESCAPED_NAME)})",
             f"(contains({v}, '\\'') AND {v} RLIKE {quoted_text(_SINGLE_QUOTE)})",
+            f"{v} RLIKE {CONTROL}",
             f"(contains({v}, 'null') AND {self.followed_by('null')})",
             *(f"NOT {self.once(name)}" for name in sorted(others)),
         ]

@@ -177,17 +177,15 @@ class TapeRecorder:
         reader = self._reader()
         decoder = reader.decoder()
         for number, found in self._tape.chunks(after["chunk"] if after else 0):
-            records, before = self._records(found), decoder.unknown
+            records, before = self._records(found), decoder.counts
             decoded, bad_rows, bad = reader.split_bad(records, decoder)
             if bad_rows and not self._drop:
                 raise refusal(next(bad))
             names = (*self._spec.physical.names, *reader.beside)
             sample = tuple(islice(bad, KEPT_BAD_ROWS))
             rows = decoded.rename_columns(list(names))
-            unknown = decoder.unknown - before
-            yield Chunk(
-                rows, {"chunk": number}, bad_rows, sample, unknown_records=unknown
-            )
+            counts = decoder.counts - before
+            yield Chunk(rows, {"chunk": number}, bad_rows, sample, counts=counts)
 
     def _reader(self) -> Records:
         from arroyo_nb.changelog import SEQUENCE, WEIGHT
@@ -208,19 +206,16 @@ class TapeRecorder:
             # Times that no window can hold are looked at where the recorder is wrapped
             # (WindowTimes), as for every tape.
             windowed=False,
+            uses_time=not spec.computes_time,
         )
 
     def _records(self, found: pa.Table) -> pa.Table:
-        """The records that have a value, as Spark would give them: the others are
-        tombstones."""
+        """The records, as Spark would give them."""
         import pyarrow as pa
 
-        # Spark's source leaves tombstones out in the same place, before payloads are
-        # decoded.
-        records = found.filter(found["value"].is_valid())
-        milliseconds = records["timestamp"].combine_chunks()
-        at = records.column_names.index("timestamp")
-        records = records.set_column(at, "timestamp", record_times(milliseconds))
+        milliseconds = found["timestamp"].combine_chunks()
+        at = found.column_names.index("timestamp")
+        records = found.set_column(at, "timestamp", record_times(milliseconds))
         topic = pa.repeat(self._tape.topic, len(records))
         beside = {"milliseconds": milliseconds, "topic": topic}
         for name, column in beside.items():

@@ -6,6 +6,7 @@ any value.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -241,7 +242,7 @@ def _type_of(value: Any) -> Type | None:
         case int():
             return BIGINT if value in _LONGS else None
         case float():
-            return DOUBLE
+            return DOUBLE if math.isfinite(value) else None  # 1e400
         case str():
             return Timestamp() if _is_time(value) else TEXT
         case list():

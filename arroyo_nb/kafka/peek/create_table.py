@@ -45,7 +45,7 @@ def create_table(servers: str, topic: str, guess: Guess) -> str:
         "type": "source",
         "source.offset": "earliest",
     }
-    return _declared(topic, options, guess)
+    return _declared(topic, options, guess, live=True)
 
 
 def feed_table(name: str, options: Mapping[str, str], guess: Guess) -> str:
@@ -62,7 +62,7 @@ def feed_table(name: str, options: Mapping[str, str], guess: Guess) -> str:
     """
     if CONNECTORS.get(options["connector"]).info.typed:
         options = {**options, "type": "source"}
-    return _declared(name, options, guess)
+    return _declared(name, options, guess, live=True)
 
 
 def tape_table(topic: str, path: str, guess: Guess) -> str:
@@ -75,7 +75,8 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
     """A statement that declares a recording of a table's topic as that table was."""
     options = {"connector": "tape", "path": path, **written_event_time(table)}
     connector, format_ = CONNECTORS.get("tape"), str(table.format)
-    defaults = {o.name: o.default for o in format_options(connector, format_)}
+    options_of = format_options(connector, format_)
+    defaults = {o.name: o.default if o.fills_in else None for o in options_of}
     defaults[BAD_DATA.name] = BAD_DATA.default
     for name in ("format", *defaults, *CLIENT_OPTIONS):
         value = table.spec.options.get(name)
@@ -90,14 +91,17 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
     return written_table(written_name(table.name), written_columns(table), options)
 
 
-def _declared(topic: str, options: Mapping[str, str], guess: Guess) -> str:
+def _declared(
+    topic: str, options: Mapping[str, str], guess: Guess, *, live: bool = False
+) -> str:
     if not guess.fields:  # only a schema registry knows its columns
         guess = UNREAD
     columns = [_column(field, field.name in guess.key) for field in guess.fields]
     columns += _event_time(guess)
     options = {**options, "format": guess.format, **guess.options}
     if guess.columns:
-        options["bad_data"] = "drop" if guess.odd else "fail"
+        # What comes later to a topic nobody has seen: it ends no run.
+        options["bad_data"] = "drop" if guess.odd or live else "fail"
     return written_table(written_table_name(topic), columns, options)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arroyo_nb.kafka.peek.column_types import (
     Document,
@@ -27,6 +28,10 @@ REGISTRY = b"\0"
 
 REGISTRY_BYTES = 5
 
+
+_READ_OPS = frozenset("crud")
+"""What a change may be that is read; another tells that a table was emptied, or
+nothing of a row."""
 
 _CONTROL = re.compile(r"[^\t\n\f\r\x1b\x20-\x7e\x85\xa0-\U0010ffff]")
 """What no text has; a terminal's colors begin with ESC."""
@@ -138,16 +143,26 @@ def _is_text(value: bytes) -> bool:
 
 
 def _objects(values: Iterable[tuple[int, bytes]]) -> Numbered:
-    """Those of the values that are JSON objects."""
+    """Those of the values that are JSON objects to the reader of a table."""
     found: Numbered = []
     for number, value in values:
         try:
-            document = json.loads(value)
+            text = value.decode("utf-8-sig")
+            document = _parse(text)
+            if "\\u" in text:  # half a surrogate pair is no text
+                json.dumps(document, ensure_ascii=False).encode("utf-8")
         except (ValueError, RecursionError):
             continue
         if isinstance(document, dict):
             found.append((number, document))
     return found
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a JSON value")
+
+
+_parse = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
 def _of_documents(
@@ -178,11 +193,17 @@ def _of_changes(
         for side in ("before", "after")
         if isinstance(document.get(side), dict)
     ]
-    columns, _ = guess_columns(rows)
+    columns, fitting = guess_columns(rows)
     told = ((0, key) for key in keys if key)
     named = {name for _, key in _objects(told) for name in _content(key)}
     if not named & {column.name for column in columns}:
         named = _likely_key(columns, changes)
+    rows_of, fitting_of = Counter(n for n, _ in rows), Counter(fitting)
+    known = tuple(
+        n
+        for n, document in changes
+        if str(document["op"]) in _READ_OPS and rows_of[n] == fitting_of[n]
+    )
     # Of a row before, a database may tell its key alone: nothing else is NOT NULL.
     return Guess(
         "debezium_json",
@@ -190,7 +211,7 @@ def _of_changes(
         options,
         frozenset(column.name for column in columns if column.name in named),
         columns=columns,
-        odd=tuple(n for n, _ in changes),
+        odd=known,
     )
 
 

@@ -232,6 +232,4 @@ def _struct_field(field: exp.Expr) -> Field:
         raise Unsupported(
             "anonymous struct fields are not allowed", span=span_of(field)
         )
-    type_ = type_from_sql(field.kind)
-    # Arroyo marks JSON on columns alone: inside a struct it is text.
-    return Field(field.name, TEXT if type_ == JSON else type_)
+    return Field(field.name, type_from_sql(field.kind))

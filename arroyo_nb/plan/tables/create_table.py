@@ -202,7 +202,8 @@ class _DeclaredTable:
             return None
         event_time = watermark.column
         # What is computed above the source cannot be stamped by its recorder.
-        if event_time is not None and event_time not in declared.physical:
+        computes_time = event_time is not None and event_time not in declared.physical
+        if computes_time:
             event_time = None
         spec = TableSpec(
             self._statement.name,
@@ -211,6 +212,7 @@ class _DeclaredTable:
             event_time,
             declared.primary_key,
             metadata=declared.metadata,
+            computes_time=computes_time,
         )
         table = ConnectorTable(
             spec,

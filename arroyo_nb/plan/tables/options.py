@@ -102,7 +102,8 @@ class Options:
         return None if value is None else str(value)
 
     def take(self, option: Option) -> OptionValue | None:
-        """The typed value of an option, its default where it is not given.
+        """The typed value of an option, its default where it is not given, but one
+        that is not filled in.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class Options:
         if item is None:
             if option.required and option.name not in self.malformed:
                 raise self._missing(option)
-            return option.default
+            return option.default if option.fills_in else None
         return _READERS[option.kind](option, item.args["value"])
 
     def take_all(

@@ -40,13 +40,13 @@ def written_name(name: str) -> str:
 
 
 def written_type(type_: Type) -> str:
-    """A type, the names of its fields quoted where they must be."""
+    """A type; names of fields that are words of the dialect are in quotes."""
     match type_:
-        case ListOf(element):
-            return f"{written_type(element)}[]"
         case StructOf(fields):
             inner = (f"{written_name(f.name)} {written_type(f.type)}" for f in fields)
             return f"STRUCT<{', '.join(inner)}>"
+        case ListOf(element):
+            return f"{written_type(element)}[]"
         case _:
             return str(type_)
 

@@ -245,7 +245,7 @@ def _fit_of_topic(run: Run, name: str) -> Fit:
     """What queries know of the rows of a topic."""
     # Each output reads the same records, sooner or later; all of them may be bad.
     found = (o.observation.fits.get(name, Fit()) for o in run.outputs)
-    return max(found, key=attrgetter("rows", "unknown"))
+    return max(found, key=attrgetter("rows", "counts.unknown", "counts.empty"))
 
 
 def _sources(run: Run, seen_here: QueryObservation) -> Iterator[SourceProgress]:
@@ -265,7 +265,7 @@ def _sources(run: Run, seen_here: QueryObservation) -> Iterator[SourceProgress]:
         found = replace(
             source,
             dropped_rows=source.dropped_rows + more,
-            unknown_records=fit.unknown,
+            unknown_records=fit.counts.unknown,
             bad=(*source.bad, *dict.fromkeys(bad))[:SHOWN_BAD_ROWS],
             notes=notes.get(source.name, ()),
             max_event_time=seen_here.newest_time(source),

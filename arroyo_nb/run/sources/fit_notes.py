@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming
+from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming, packing_of
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.formats import reads_fields
+from arroyo_nb.formats import FORMATS, reads_fields
 from arroyo_nb.kafka.peek.column_types import time_unit
 from arroyo_nb.kafka.peek.guess import rows_of_records
 from arroyo_nb.registry import nearest_name
@@ -112,14 +112,8 @@ def fit_notes(
     sample
         Some records; empty or None: none were looked at, or none was there.
     """
-    if fit.unknown:
-        records = (
-            "1 record has" if fit.unknown == 1 else f"{fit.unknown:,} records have"
-        )
-        yield (
-            f"{records} fields that the schema of the table lacks, or has as another "
-            "type: written by another version of it"
-        )
+    if fit.counts and table.format is not None:
+        yield from FORMATS.get(table.format).count_notes(fit.counts)
     declared = table.spec.record.names
     names = {name: None for row in sample or () for name in row}
     others = [name for name in names if name not in declared]
@@ -198,14 +192,11 @@ def _first_lines(path: Path) -> list[bytes]:
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(0)
-        packed = next((name for magic, name in _PACKED if start.startswith(magic)), "")
+        packed = packing_of(start)
         stream = pa.CompressedInputStream(file, packed) if packed else file
         block: bytes = stream.read(SAMPLE_BYTES)
     # The last line may be cut; a record of which nothing is known is left out anyway.
     return block.split(b"\n")
-
-
-_PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 
 
 def recorded_notes(table: ConnectorTable) -> tuple[str, ...]:

@@ -459,8 +459,9 @@ def _feed(
     # pace goes by the times that are left.
     if windowed:
         recorder = Quiet(recorder) if _is_recorded(connector) else recorder
-        drop = spec.options.get("bad_data") == "drop"
-        recorder = WindowTimes(recorder, table.name, drop=drop)
+        if not spec.computes_time:
+            drop = spec.options.get("bad_data") == "drop"
+            recorder = WindowTimes(recorder, table.name, drop=drop)
     if pace.clock is Clock.EVENT_TIME:
         recorder = _timed(recorder, table)
     return TapeReader(folder, table, fitted(recorder, table), pace, connected)

@@ -134,6 +134,27 @@ def test_packed_files(tmp_path, compression, pack, monkeypatch):
         read(tmp_path, **given)
 
 
+def test_files_are_unpacked_by_their_first_bytes(tmp_path):
+    for number, pack in enumerate(
+        (gzip.compress, lambda d: pa.compress(d, codec="zstd", asbytes=True), bytes)
+    ):
+        # Whatever its name says.
+        (tmp_path / f"{number}.gz").write_bytes(pack(b'{"n": %d}\n' % number))
+    chunks = read(tmp_path)
+    assert numbers(chunks) == [0, 1, 2]
+    with pytest.raises(RunProblem, match=r"'.*/0.gz' is packed with gzip") as told:
+        read(tmp_path, **{"source.compression": "none"})
+    assert told.value.hint == "write 'source.compression' = 'gzip', or leave it out"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_file_of_another_encoding_is_told_as_such(tmp_path, encoding):
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "a").write_bytes((mark + '{"n": 0}\n').encode(encoding))
+    with pytest.raises(RunProblem, match="is UTF-16, and lines are read as UTF-8"):
+        read(tmp_path, bad_data="drop")
+
+
 @settings(max_examples=25)
 @given(
     files=st.lists(st.integers(0, 60), min_size=1, max_size=6),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -102,8 +103,19 @@ def test_a_time_after_the_end_of_time_is_bad(windowed):
     assert good["c_0"] == 2
     found = str(BadRow.from_json(bad[UNREAD]))
     assert "t[3] offset 10: its event time lies after the year 9998" in found
-    with pytest.raises(RunProblem, match="after the year 9998"):
+    with pytest.raises(RunProblem, match="not in milliseconds, but in micro") as told:
         rows(worker(windowed=windowed), batch)
+    assert "declare time BIGINT NOT NULL METADATA FROM 'timestamp'" in told.value.hint
+    assert "bad_data = 'drop'" in told.value.hint
+
+
+def test_a_time_that_is_not_used_may_be_any():
+    far = pa.scalar(2**61, INSTANT)
+    made = replace(worker(UNREAD, windowed=True), uses_time=False)
+    found = rows(made, records(b'{"id": 1}', b'{"id": 2}', times=[far, OLD]))
+    assert [(row["c_0"], row[UNREAD]) for row in found] == [(1, None), (2, None)]
+    # The end of the stream is another.
+    assert found[0][TIMESTAMP].year == 9998
 
 
 def test_changes_have_the_order_of_their_records():

@@ -22,7 +22,12 @@ from arroyo_nb.formats.debezium_json.documents import (
     DocumentReader,
     DocumentRows,
 )
-from arroyo_nb.formats.json.decimals import decimal_of, decimals_of
+from arroyo_nb.formats.json.decimals import (
+    DecimalForms,
+    decimal_of,
+    decimals_of,
+    form_of,
+)
 from arroyo_nb.formats.json.strict import BadRecord
 from arroyo_nb.schema import (
     BIGINT,
@@ -252,7 +257,7 @@ def test_values_come_in_every_encoding(row, options, first):
 
 
 def test_the_usual_documents_take_the_fast_reader():
-    fast = DocumentBlocks(DocumentRows(TYPED, ("id",), "bytes", True))
+    fast = DocumentBlocks(DocumentRows(TYPED, ("id",), DecimalForms("bytes"), True))
     row = {"id": 1} | NUMBERS | {"fee": "AA=="}
     null = {"id": 1, "day": 7}
     for wrap in (lambda d: d, lambda d: {"schema": {"type": "struct"}, "payload": d}):
@@ -264,7 +269,9 @@ def test_the_usual_documents_take_the_fast_reader():
         block = "\n".join(json.dumps(wrap(line)) for line in lines).encode()
         found = fast.read(block)
         assert found is not None
-        exact = DocumentReader(DocumentRows(TYPED, ("id",), "bytes", True))
+        exact = DocumentReader(
+            DocumentRows(TYPED, ("id",), DecimalForms("bytes"), True)
+        )
         records = [exact.read(line) for line in block.split(b"\n")]
         assert found.equals(exact.table(records))
 
@@ -283,12 +290,134 @@ def test_a_text_of_a_decimal_is_what_the_option_says():
     ]
 
 
+def connect(**columns):
+    """The schema that Kafka Connect puts beside documents of such rows."""
+
+    def row(name):
+        fields = [{"field": column, **type_} for column, type_ in columns.items()]
+        return {"type": "struct", "fields": fields, "field": name}
+
+    return {"type": "struct", "fields": [row("before"), row("after")]}
+
+
+def as_bytes(scale):
+    return {
+        "type": "bytes",
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "parameters": {"scale": str(scale)},
+    }
+
+
+AS_TEXT, AS_DOUBLE = {"type": "string"}, {"type": "double"}
+FEE = Schema((Field("id", BIGINT), Field("fee", Decimal(10, 2))))
+
+
+def fees(*values, told=None, schema=FEE, **options):
+    """What is read of a column's values, each of one document."""
+    lines = [document("c", None, {"id": 1, "fee": value}) for value in values]
+    if told is not None:
+        lines = [{"schema": connect(fee=told), "payload": line} for line in lines]
+    return [row["fee"] for _, row in changes(*lines, schema=schema, **options)]
+
+
+@pytest.mark.parametrize("encoding", [None, "bytes", "string", "number"])
+@pytest.mark.parametrize(
+    ("told", "value", "expected"),
+    [
+        (AS_TEXT, "1999", "1999"),
+        (AS_TEXT, "19.99", "19.99"),
+        (AS_DOUBLE, 19.99, "19.99"),
+        (as_bytes(2), "1999", "-26297.63"),
+        (as_bytes(2), "B88=", "19.99"),
+        # The column has another scale than the database's.
+        (as_bytes(1), "B88=", "199.90"),
+        (as_bytes(0), "B88=", "1999.00"),
+        (as_bytes(-1), "B88=", "19990.00"),
+        # Kafka Connect's `decimal.format=numeric`.
+        (as_bytes(2), 19.99, "19.99"),
+    ],
+)
+def test_the_schema_beside_a_document_says_what_its_texts_are(
+    told, value, expected, encoding
+):
+    options = {} if encoding is None else {"json.decimal_encoding": encoding}
+    assert fees(value, told=told, **options) == [Number10(expected)]
+    # One document of many, which are read at once.
+    many = fees(*[value] * 400, told=told, **options)
+    assert many == [Number10(expected)] * 400
+
+
+def test_bytes_that_do_not_fit_the_column_are_bad_data():
+    with pytest.raises(RunProblem, match=r"'after.fee' is DECIMAL\(10, 2\), found"):
+        fees("B88=", told=as_bytes(3))
+
+
+def test_documents_of_a_changed_schema_are_read_by_their_own():
+    one = {
+        "schema": connect(fee=AS_TEXT),
+        "payload": document("c", None, row_of("1999")),
+    }
+    other = one | {"schema": connect(fee=as_bytes(2))}
+    later = {"payload": one["payload"], "schema": one["schema"]}
+    plain = document("c", None, row_of("19.99"))
+    found = changes(one, other, one, later, plain, schema=FEE)
+    expected = [1999, Number10("-26297.63"), 1999, 1999, Number10("19.99")]
+    assert [row["fee"] for _, row in found] == expected
+
+
+def row_of(fee):
+    return {"id": 1, "fee": fee}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["19.99"], ["19.99"]),
+        (["-1999"], ["-1999"]),
+        (["199"], ["199"]),
+        (["1.0E+3"], ["1000"]),
+        (["B88="], ["19.99"]),
+        (["B88=", "19.99", None, 3.5], ["19.99", "19.99", None, "3.5"]),
+    ],
+)
+def test_without_a_schema_a_text_is_what_it_can_be(values, expected):
+    expected = [None if one is None else Number10(one) for one in expected]
+    assert fees(*values) == expected
+    assert fees(*values * 200) == expected * 200
+
+
+@pytest.mark.parametrize("text", ["1999", "00000000", "1E+3", "1e04"])
+def test_a_text_that_may_be_both_is_bad_data_and_its_hint_says_what_to_type(text):
+    assert form_of(text, 2) is None
+    for values in ([text], ["19.99", text], ["B88=", text]):
+        with pytest.raises(RunProblem) as problem:
+            fees(*values)
+        assert f"the text \"{text}\" of 'after.fee' may be a number" in str(
+            problem.value
+        )
+        assert "write 'json.decimal_encoding' = 'string'" in problem.value.hint
+    dropped = decoder(FEE, bad_data="drop")
+    line = json.dumps(document("c", None, row_of(text))).encode()
+    (bad,) = dropped.decode(line, "f", 1).bad
+    assert "'json.decimal_encoding' = 'string'" in bad.reason
+    assert fees(text, **{"json.decimal_encoding": "string"}) == [Number10(text)]
+
+
+@given(st.lists(st.decimals(-(10**8) + 1, 10**8 - 1, places=2), min_size=1, max_size=5))
+def test_numbers_are_themselves_or_bad_data_but_never_others(numbers):
+    for number in numbers:
+        if form_of(str(number), 2) is not None:
+            assert fees(str(number)) == [number]
+    assert fees(*map(str, numbers), told=AS_TEXT) == numbers
+
+
 @pytest.mark.parametrize("first", [1, "AA==", None])
 def test_a_text_of_a_decimal_does_not_depend_on_the_line_before(first):
     line = document("c", None, {"id": 2, "fee": "1234"})
-    alone = changes(line, schema=TYPED)
+    of_bytes = {"json.decimal_encoding": "bytes"}
+    alone = changes(line, schema=TYPED, **of_bytes)
     before = document("c", None, {"id": 1, "fee": first})
-    assert changes(before, line, schema=TYPED)[1:] == alone
+    assert changes(before, line, schema=TYPED, **of_bytes)[1:] == alone
 
 
 WIDE = pa.decimal128(38, 4)
@@ -315,7 +444,7 @@ def written(number, more=0):
 @example(["9999="])
 @example([""])
 def test_the_two_readers_of_base64_agree(texts):
-    exact = [None if text is None else decimal_of(text, WIDE) for text in texts]
+    exact = [None if text is None else decimal_of(text, WIDE, 4) for text in texts]
     refused = any(
         value is None and text is not None
         for value, text in zip(exact, texts, strict=True)
@@ -333,7 +462,7 @@ def test_the_two_readers_of_base64_agree(texts):
 def test_a_number_in_base64_is_that_number(number, more):
     text = written(number, more)
     expected = Number10(number).scaleb(-4, Context(prec=60))
-    assert decimal_of(text, WIDE) == expected
+    assert decimal_of(text, WIDE, 4) == expected
     assert decimals_of(pa.array([text]), WIDE).to_pylist() == [expected]
 
 
@@ -399,7 +528,7 @@ lines = st.lists(
 @example(found=[b'{"op":"c","after":{"id":1,"k":"a","d":0.0,"l":[10000]}}'])
 @given(found=lines)
 def test_both_readers_agree(decimals, found):
-    of = DocumentRows(ODD, ("id",), decimals, True)
+    of = DocumentRows(ODD, ("id",), DecimalForms(decimals), True)
     suited = replace(of, schema=Schema(tuple(f for f in ODD if f.name != "l")))
     for rows_ in (of, suited):
         block = b"\n".join(found)

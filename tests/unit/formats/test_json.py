@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from arroyo_nb.codecs.bad_records import MISMATCH_HINT, refusal
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.formats.json.strict import BadRecord, RecordReader
+from arroyo_nb.formats.json.strict import MOST_LEVELS, BadRecord, RecordReader
 from arroyo_nb.formats.json.vectorized import _EXPONENT, BlockReader
 from arroyo_nb.schema import (
     BIGINT,
@@ -119,7 +119,12 @@ BAD = object()
             b'"2023-01-02T03:04:05.123456789z"',
             at(2023, 1, 2, 3, 4, 5, 123456),
         ),
-        (Timestamp(), b'"2023-01-02"', BAD),
+        # As arrow-json does: a day is its midnight, and an offset may have hours alone.
+        (Timestamp(), b'"2023-01-02"', at(2023, 1, 2)),
+        (Timestamp(), b'"2023-01-02T03:04:05+00"', at(2023, 1, 2, 3, 4, 5)),
+        (Timestamp(), b'"2023-01-02 03:04:05.5-03"', at(2023, 1, 2, 6, 4, 5, 500_000)),
+        (Timestamp(), b'"2023-01-02Z"', BAD),
+        (Timestamp(), b'"2023-01-02T03"', BAD),
         (Timestamp(), b'"2023-02-30T00:00:00"', BAD),
         (Timestamp(), b'"2023-01-02T03:04:60"', BAD),
         (Timestamp(), b'"1672531200"', BAD),
@@ -205,6 +210,33 @@ def test_a_record_of_many_lines_and_any_text_is_shown_on_one_line():
     ]
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [b"[%s]", b'{"x":%s}', b'[1, "]]]\\"]", %s]', b'{"\\\\": %s}'],
+    ids=range(4),
+)
+@pytest.mark.parametrize(("more", "is_read"), [(-1, 1), (0, 0), (2_000, 0)])
+def test_how_deep_a_record_may_be_does_not_depend_on_its_neighbours(
+    shape, more, is_read
+):
+    inner, levels = b"7", MOST_LEVELS + more
+    for _ in range(levels):
+        inner = shape.replace(b"%s", inner)
+    deep = b'{"a": 1, "b": ' + inner + b"}"
+    wide = b'{"a": 2, "b": [' + b"[]," * 2 * MOST_LEVELS + b"7]}"
+    schema = Schema((Field("a", INT),))
+    for others in ([], [wide], [b"bad"], [b'{"a": "3"}', wide, b"bad"]):
+        block = b"\n".join([*others, deep])
+        found = decoder(schema, bad_data="drop").decode(block, "f", 1)
+        count = len(others) - others.count(b"bad") + is_read
+        assert found.rows.num_rows == count
+        reasons = [bad.reason for bad in found.bad if bad.line == len(others) + 1]
+        assert reasons == ["invalid JSON: nested too deeply"] * (1 - is_read)
+    columns = Schema((Field("b", JSON),))
+    found = decoder(columns, bad_data="drop").decode(deep, "f", 1)
+    assert found.rows.num_rows == is_read
+
+
 def test_a_first_line_that_is_nested_too_deeply_is_a_bad_record():
     deep = b'{"a": 1, "b": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     schema = Schema((Field("a", INT),))
@@ -281,6 +313,7 @@ instants = st.one_of(
             "2023-01-02T03:04:05.123456789+02:00",
             "2023-01-02 03:04:05Z",
             "2023-01-02T03:04:05-0330",
+            "2023-01-02T03:04:05+02",
             "2023-01-02",
             "2023-01-02T25:00:00",
         ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from decimal import Decimal as Number
 
 import pyarrow as pa
 import pytest
@@ -18,7 +20,9 @@ from arroyo_nb.schema import (
     BYTEA,
     DOUBLE,
     INT,
+    JSON,
     TEXT,
+    Decimal,
     Field,
     Schema,
     Timestamp,
@@ -164,6 +168,62 @@ def test_a_row_lies_in_the_payload_beside_its_schema():
     assert "'id' is NOT NULL and is missing" in found.bad[1][1]
     at_once = read(made, WRAPPED, WRAPPED)
     assert rows(at_once) == [(1, "a")] * 2
+
+
+MARK = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("name", ["json", "debezium_json", "unstructured"])
+def test_the_mark_of_utf_8_is_skipped_once_at_the_begin_of_a_payload(name):
+    body = b'{"id": 1}'
+    made = (
+        decoder(name=name, key=("id",))
+        if name != "unstructured"
+        else decoder(schema=Schema((Field("value", JSON),)), json__unstructured=True)
+    )
+    if name == "debezium_json":
+        body = b'{"op": "c", "after": {"id": 1}}'
+    found = read(made, MARK + body, body, MARK, MARK + b" \n")
+    assert found.rows.num_rows == 2
+    assert found.counts.empty == 2
+    first, second = found.rows.to_pylist()
+    assert first == second
+    if name != "unstructured":
+        assert read(made, MARK + MARK + body).bad
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_told_as_such(encoding):
+    ((_, why),) = read(decoder(), '{"id": 1}'.encode(encoding)).bad
+    assert why == "invalid JSON: it is UTF-16; to read it, let it be written as UTF-8"
+
+
+@pytest.mark.parametrize("payload", [b'{"name": "a\tb"}', b'{"name": "a'])
+def test_a_place_is_told_with_one_at(payload):
+    ((_, why),) = read(decoder(), payload).bad
+    assert re.fullmatch(r"invalid JSON: [a-z ]+ at column \d+", why)
+    assert "at at" not in why
+
+
+def priced(kind, value):
+    schema = {"type": "struct", "fields": [{"field": "price", **kind}]}
+    return {"schema": schema, "payload": {"price": value}}
+
+
+def test_the_schema_beside_a_row_says_what_texts_of_its_decimals_are():
+    schema = Schema((Field("price", Decimal(10, 2)),))
+    made = payload_format("json").payload_decoder(
+        schema, {"json.include_schema": True, "json.decimal_encoding": "number"}, None
+    )
+    of_bytes = {
+        "type": "bytes",
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "parameters": {"scale": "2"},
+    }
+    text, bytes_ = priced({"type": "string"}, "1999"), priced(of_bytes, "1999")
+    assert rows(read(made, text, bytes_)) == [(Number(1999),), (Number("-26297.63"),)]
+    assert rows(read(made, *[bytes_] * 300)) == [(Number("-26297.63"),)] * 300
+    assert rows(read(made, *[text] * 300)) == [(Number(1999),)] * 300
 
 
 def test_the_number_of_a_schema_is_passed_over():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arroyo_nb.catalog import Catalog
+from arroyo_nb.catalog import Catalog, ConnectorTable
+from arroyo_nb.formats import payload_format
 from arroyo_nb.kafka.peek.create_table import create_table, tape_table
 from arroyo_nb.kafka.peek.guess import Guess, guess
 from arroyo_nb.plan.planner import plan_script
@@ -128,6 +130,77 @@ def test_the_statement_is_one_and_declares_what_was_found(name: str) -> None:
     assert [column.name for column in columns] == [name, "other"]
 
 
+def bad_of_sample(payloads: list[bytes]) -> tuple[set[int], set[int]]:
+    """Which records of a sample the declared table does not read, and which the guess
+    calls odd."""
+    found = guess(payloads)
+    plan = plan_script(create_table("h:1", "t", found), Catalog())
+    table = plan.catalog.get("t")
+    assert isinstance(table, ConnectorTable)
+    spec, format_ = table.spec, payload_format(str(table.format))
+    decoder = format_.payload_decoder(
+        spec.record, spec.options, spec.event_time, spec.primary_key
+    )
+    read = decoder.decode(pa.array(payloads, pa.binary()))
+    return {number for number, _ in read.bad}, set(found.odd)
+
+
+GOOD = [b'{"id": %d, "n": 1.5, "s": "x"}' % n for n in range(20)]
+CHANGES = [b'{"op": "c", "after": {"id": %d, "s": "x"}}' % n for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("others", "usual"),
+    [
+        ([b'{"id": 99, "n": NaN, "s": "x"}'], GOOD),
+        ([b'{"id": 99, "n": 1e400, "s": "x"}'], GOOD),
+        ([b'{"id": 99, "n": 1, "s": "\\ud83d"}'], GOOD),
+        ([b'\xef\xbb\xbf{"id": 99, "n": 1.5, "s": "x"}'], GOOD),
+        (['{"id": 99, "n": 1.5, "s": "x"}'.encode("utf-16")], GOOD),
+        ([b'{"id": 99, "n": 1.5, "s": "x", "o": {"select": 1, "not": [1]}}'], GOOD),
+        ([b'{"id": 99, "n": 1.5, "s": "x", "o": {"select": {"order": "x"}}}'], GOOD),
+        ([b'{"op": "t", "source": {}, "before": null, "after": null}'], CHANGES),
+        ([b'{"op": "m", "message": {}, "after": null}'], CHANGES),
+        ([b'{"op": "c", "after": {"id": "x", "s": "x"}}'], CHANGES),
+        ([b'{"op": [], "after": {"id": 1, "s": "x"}}'], CHANGES),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 30])
+def test_the_declared_table_reads_its_own_sample(
+    others: list[bytes], usual: list[bytes], times: int
+) -> None:
+    bad, odd = bad_of_sample([*usual, *others * times])
+    assert bad <= odd
+
+
+DOCUMENTS = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**65), 2**65),
+        st.floats(),
+        st.text(st.characters(), max_size=3),
+        st.sampled_from(["2024-01-01T10:00:00Z", "\ud83d", "1999"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["a", "select", "b c", "end"]), inner, max_size=3
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), DOCUMENTS), min_size=1))
+@settings(max_examples=200)
+def test_any_sample_is_read_but_for_what_is_odd(documents: list[Any]) -> None:
+    found = guess(payloads := [json.dumps(one).encode() for one in documents])
+    if found.format == "json":
+        bad, odd = bad_of_sample(payloads)
+        assert bad <= odd
+
+
 def test_the_statement() -> None:
     found = of({"id": 1, "at": "2024-01-01T10:00:00Z"})
     assert create_table("127.0.0.1:9092", "shop.Orders", found) == (
@@ -142,7 +215,7 @@ def test_the_statement() -> None:
         "    type = 'source',\n"
         "    'source.offset' = 'earliest',\n"
         "    format = 'json',\n"
-        "    bad_data = 'fail'\n"
+        "    bad_data = 'drop'\n"
         ");"
     )
 

@@ -64,6 +64,12 @@ def test_options_of_the_format_are_written_and_no_others():
     )
     written = tape_table_like(table, "here")
     assert "auth" not in written
+    of_bytes = (
+        "CREATE TABLE t (id INT PRIMARY KEY) WITH (" + KAFKA + "'debezium_json'{})"
+    )
+    for given in ("", ", 'json.decimal_encoding' = 'bytes'"):
+        text = tape_table_like(declared(of_bytes.format(given)), "here")
+        assert ("decimal_encoding" in text) is bool(given)
     again = declared(written)
     for name in ("json.confluent_schema_registry", "json.decimal_encoding", "bad_data"):
         assert again.spec.options[name] == table.spec.options[name]

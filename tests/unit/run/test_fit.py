@@ -8,12 +8,18 @@ import json
 import pyarrow as pa
 import pytest
 
+from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.plan.nodes import Source
 from arroyo_nb.run.sources.fit_notes import FitNotes, recorded_notes, sampled_rows
+from arroyo_nb.run.sources.sources import _feed
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.session import Session
 from arroyo_nb.spark.observe import read_fits
+from arroyo_nb.tape import RecordCounts
 from arroyo_nb.tape.fit import Fit, columns_seen
-from arroyo_nb.tape.records import RecordWriter
+from arroyo_nb.tape.records import RecordWriter, TapeRecord
+from arroyo_nb.tape.speed import Pace
 
 MS = 1_700_000_000_000
 FILE = """CREATE TABLE t ({columns}) WITH (connector = 'single_file', type = 'source',
@@ -105,6 +111,72 @@ def test_of_a_recording(session, tmp_path):
     assert said == ("no record of 50 had 'stat'; did you mean 'status'?",)
 
 
+def test_empty_records_of_a_recording_are_told(session, tmp_path):
+    payloads = [None, b"", b" \n", b'{"id": 1}', b"\t"]
+    with RecordWriter(tmp_path / "tape", "t") as writer:
+        for number, payload in enumerate(payloads):
+            writer.append(TapeRecord(0, number, 0, None, payload), number)
+        writer.finish()
+    session.run(
+        "CREATE TABLE t (id INT, o BIGINT METADATA FROM 'offset_id') WITH ("
+        f"connector = 'tape', path = '{tmp_path / 'tape'}', format = 'json')"
+    )
+    table = session.catalog.get("t")
+    said = recorded_notes(table)
+    assert said == ("4 records were empty and gave no row",)
+    (chunk,) = CONNECTORS.get("tape").recorder(table.spec).chunks(None)
+    assert (chunk.rows["id"].to_pylist(), chunk.rows["o"].to_pylist()) == ([1], [3])
+    assert (chunk.dropped_rows, chunk.counts) == (0, RecordCounts(empty=4))
+
+
+@pytest.mark.parametrize("unit", ["micros", "nanos"])
+@pytest.mark.parametrize("windowed", [False, True])
+def test_record_times_in_another_unit_are_read_as_a_column(
+    session, tmp_path, unit, windowed
+):
+    per_second = {"micros": 10**6, "nanos": 10**9}[unit]
+    with RecordWriter(tmp_path / "tape", "t") as writer:
+        for n in range(3):
+            at = (1_700_000_000 + n) * per_second
+            writer.append(TapeRecord(0, n, at, None, b'{"id": %d}' % n), n)
+        writer.finish()
+    options = f"connector = 'tape', path = '{tmp_path / 'tape'}', format = 'json'"
+    session.run(f"CREATE TABLE t (id INT) WITH ({options})")
+    with pytest.raises(RunProblem, match="not in milliseconds") as told:
+        list(feed_chunks(session, windowed))
+    assert "GENERATED ALWAYS AS (to_timestamp_micros(time))" in told.value.hint
+    session.run(
+        "CREATE TABLE t (id INT, time BIGINT NOT NULL METADATA FROM 'timestamp', "
+        "event_time TIMESTAMP NOT NULL GENERATED ALWAYS AS "
+        f"(to_timestamp_{unit}(time)) STORED, WATERMARK FOR event_time) "
+        f"WITH ({options})"
+    )
+    (chunk,) = feed_chunks(session, windowed)
+    assert chunk.rows["id"].to_pylist() == [0, 1, 2]
+    assert chunk.rows["time"][0].as_py() == 1_700_000_000 * per_second
+
+
+def feed_chunks(session, windowed):
+    """The chunks of the table t, as a run reads them."""
+    table = session.catalog.get("t")
+    feed = _feed("t", Source(table), Pace(), None, windowed=windowed)
+    return [chunk for chunk in feed.recorder.chunks(None) if chunk.rows.num_rows]
+
+
+def test_texts_of_decimals_that_are_numbers_are_told(session, tmp_path):
+    change = '{"op": "c", "after": {"id": 1, "fee": "%s"}}'
+    (tmp_path / "rows").write_text(change % "19.99")
+    session.run(
+        "CREATE TABLE t (id INT PRIMARY KEY, fee DECIMAL(9, 2)) WITH ("
+        f"connector = 'single_file', path = '{tmp_path / 'rows'}', "
+        "format = 'debezium_json', type = 'source')"
+    )
+    (note,) = recorded_notes(session.catalog.get("t"))
+    assert note.startswith("texts of DECIMAL columns are numbers, such as '19.99'")
+    (tmp_path / "rows").write_text(change % "B88=")
+    assert recorded_notes(session.catalog.get("t")) == ()
+
+
 def test_what_is_packed_and_what_is_bad_is_looked_into_too(session, tmp_path):
     folder = tmp_path / "files"
     folder.mkdir()
@@ -149,8 +221,8 @@ def test_what_spark_observed_of_topics_is_read():
     }
     assert dict(read_fits(observed)) == {
         "a": Fit(3, 5),
-        "b:c": Fit(2, 1, 7),
-        "d": Fit(0, 0, 4),
+        "b:c": Fit(2, 1, RecordCounts(7)),
+        "d": Fit(0, 0, RecordCounts(4)),
     }
 
 
@@ -162,7 +234,7 @@ def test_a_note_counts_records_with_unknown_fields(session, tmp_path, unknown, s
     session.run(FILE.format(columns="a INT", path=tmp_path / "rows", format="json"))
     notes = FitNotes(session.catalog.get("t"))
     assert notes.notes(Fit()) == ()
-    (note,) = notes.notes(Fit(3, 1, unknown))
+    (note,) = notes.notes(Fit(3, 1, RecordCounts(unknown)))
     assert note.startswith(f"{said} that the schema of the table lacks")
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
 from proto_schemas import FLIGHT, HEAD
 
-from arroyo_nb.formats import FORMATS, counts_unknown
+from arroyo_nb.formats import FORMATS, count_columns
 from arroyo_nb.records import Records
 from arroyo_nb.schema import BIGINT, TIMESTAMP, Field, Schema
-from arroyo_nb.tape import UNREAD, BadRow, Chunk
-from arroyo_nb.tape.fit import SEEN, UNKNOWN, Fit, FittedRecorder
+from arroyo_nb.tape import UNREAD, BadRow, Chunk, RecordCounts
+from arroyo_nb.tape.fit import SEEN, Fit, FittedRecorder
 
+UNKNOWN, EMPTY = "_unknown", "_empty"
 COLUMNS = Schema((Field("id", BIGINT),))
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 OLD = datetime(1969, 1, 1, tzinfo=UTC)
@@ -100,8 +102,24 @@ def test_fields_of_inner_messages_are_unknown_too(payload, count):
 
 
 def test_only_formats_that_can_tell_pay_for_it():
-    assert [name for name in FORMATS.names if counts_unknown(name)] == ["protobuf"]
-    assert not counts_unknown(None)
+    found = {name: count_columns(name) for name in FORMATS.names}
+    assert [n for n, columns in found.items() if UNKNOWN in columns] == ["protobuf"]
+    assert found["raw_string"] == found["raw_bytes"] == count_columns(None) == ()
+    assert found["json"] == (EMPTY,)
+
+
+def test_a_record_without_a_byte_is_none_where_one_has_some():
+    # A message whose fields all have their defaults has no byte.
+    assert [row["c_0"] for row in rows(worker(), KNOWN, b"", None)] == [5, 0]
+    made = replace(worker(UNREAD, EMPTY), format="json", options={})
+    found = rows(made, None, b"", b'{"id": 1}', b"no", b" ", b'{"id": 2}')
+    assert [row["c_0"] for row in found] == [1, 2, None]
+    assert [row[EMPTY] for row in found] == [3, 0, 0]
+    assert BadRow.from_json(found[2][UNREAD]).offset == 3
+    # Where there is no other row, one that is none has the number.
+    assert [row[EMPTY] for row in rows(made, b"", None)] == [2]
+    made = replace(worker(SEEN, EMPTY), format="json", options={})
+    assert [row[SEEN] for row in rows(made, b"")] == [None]
 
 
 def test_chunks_of_bad_records_only_are_counted_too():
@@ -110,10 +128,10 @@ def test_chunks_of_bad_records_only_are_counted_too():
 
         def chunks(self, _):
             rows = pa.table({"id": pa.array([1, 2], pa.int64())})
-            yield Chunk(rows, {}, unknown_records=1)
-            yield Chunk(rows.slice(0, 0), {}, dropped_rows=3, unknown_records=3)
+            yield Chunk(rows, {}, counts=RecordCounts(1))
+            yield Chunk(rows.slice(0, 0), {}, dropped_rows=3, counts=RecordCounts(3))
             yield Chunk(rows.slice(0, 0), {}, dropped_rows=3)
 
     recorder = FittedRecorder(Recorder(), COLUMNS)
     assert len(list(recorder.chunks(None))) == 3
-    assert recorder.fit == Fit(2, 1, 4)
+    assert recorder.fit == Fit(2, 1, RecordCounts(4))
