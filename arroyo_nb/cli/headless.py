@@ -29,6 +29,7 @@ from arroyo_nb.run.observe.build_snapshot import data_notes
 from arroyo_nb.run.observe.snapshot import RunState, before_end
 from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import DEFAULTS, RunOptions
+from arroyo_nb.run.recording import counted
 from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
@@ -298,10 +299,9 @@ def _notes(run: Run) -> Iterator[str]:
             yield f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
     for name, notes in data_notes(run, FIT_S).items():
         yield from (f"odd rows of '{name}': {note}" for note in notes)
-    groups = sum(output.observation.late_groups for output in run.outputs)
-    if groups:
+    if late := run.snapshot(0).late_rows:
         yield (
-            f"late: rows left out of {groups:,} groups of a window that had closed "
-            "(a notebook counts and shows each row)"
+            f"late: {counted(late, 'row')} missed a window that had closed (a notebook "
+            "shows each row)"
         )
     yield from run.plan.hints

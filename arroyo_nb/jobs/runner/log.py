@@ -41,8 +41,14 @@ SENTENCES: Mapping[str, str] = {
 }
 """What a person is told of an event; of another one, nothing."""
 
+
+class _Dash:
+    def __format__(self, _: str) -> str:
+        return "-"
+
+
 UNKNOWN: Mapping[str, object] = {
-    "rows_in": 0, "rows_out": 0, "batch": "-", "watermark": "-"
+    "rows_in": 0, "rows_out": 0, "batch": "-", "watermark": "-", "lag": _Dash()
 }  # fmt: skip
 """What a sentence says of facts that an event does not have."""
 
