@@ -14,7 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from arroyo_nb.cli import control_commands, headless, promote_commands, run_commands
+from arroyo_nb.cli import (
+    control_commands,
+    explore_commands,
+    headless,
+    promote_commands,
+    run_commands,
+)
 from arroyo_nb.cli.arguments import NOTEBOOK
 from arroyo_nb.cli.exit_codes import (
     EXIT_CODES,
@@ -39,6 +45,21 @@ EXAMPLES = {
     "check": """\
   arroyo-nb check flights.ipynb -p least=60
   arroyo-nb check job.yaml --deny all""",
+    "sql": """\
+  arroyo-nb sql
+  arroyo-nb sql tables.sql
+  echo "SELECT count(*) FROM trips;" | arroyo-nb sql tables.sql""",
+    "peek": """\
+  arroyo-nb peek orders localhost:9092
+  arroyo-nb peek wss://host.example/ticks -n 3""",
+    "topics": "  arroyo-nb topics localhost:9092",
+    "head": """\
+  arroyo-nb head job.sql trips -n 5
+  arroyo-nb head job.yaml""",
+    "kafka": """\
+  arroyo-nb kafka start
+  arroyo-nb kafka create orders --partitions 2
+  arroyo-nb kafka stop""",
     "promote": "  arroyo-nb promote flights.ipynb --name by_hour --target kubernetes",
     "export-tests": "  arroyo-nb export-tests flights.ipynb -o tests",
     "diff": "  arroyo-nb diff old/job.yaml new/job.yaml",
@@ -61,7 +82,8 @@ MEANT = {
     "start": "run", "resume": "run", "restart": "run", "submit": "run",
     "kill": "stop", "cancel": "stop", "ps": "jobs", "list": "jobs", "ls": "jobs",
     "tail": "logs", "plan": "explain", "lint": "check", "validate": "check",
-    "deploy": "promote",
+    "deploy": "promote", "repl": "sql", "shell": "sql", "query": "sql",
+    "broker": "kafka", "sample": "peek",
 }  # fmt: skip
 """The command that is meant by a word that people try."""
 
@@ -161,7 +183,7 @@ def command_parser() -> argparse.ArgumentParser:
         "--version", action=_VersionAction, nargs=0, help="print the version"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for family in (run_commands, promote_commands, control_commands):
+    for family in (run_commands, explore_commands, promote_commands, control_commands):
         family.add_to(commands)
     for name, command in commands.choices.items():
         command.epilog = f"examples:\n{EXAMPLES[name]}\n\n{SEE_CODES}"
