@@ -18,8 +18,10 @@ from arroyo_nb.cli import (
     control_commands,
     explore_commands,
     headless,
+    kafka_command,
     promote_commands,
     run_commands,
+    version_command,
 )
 from arroyo_nb.cli.arguments import NOTEBOOK
 from arroyo_nb.cli.exit_codes import (
@@ -56,10 +58,7 @@ EXAMPLES = {
     "head": """\
   arroyo-nb head job.sql trips -n 5
   arroyo-nb head job.yaml""",
-    "kafka": """\
-  arroyo-nb kafka start
-  arroyo-nb kafka create orders --partitions 2
-  arroyo-nb kafka stop""",
+    **kafka_command.EXAMPLES,
     "promote": "  arroyo-nb promote flights.ipynb --name by_hour --target kubernetes",
     "export-tests": "  arroyo-nb export-tests flights.ipynb -o tests",
     "diff": "  arroyo-nb diff old/job.yaml new/job.yaml",
@@ -76,6 +75,7 @@ EXAMPLES = {
   arroyo-nb stop job.yaml
   arroyo-nb stop job.yaml --mode graceful""",
     "attach": "  arroyo-nb attach job.yaml",
+    "version": "  arroyo-nb version --jars",
 }
 
 MEANT = {
@@ -83,7 +83,7 @@ MEANT = {
     "kill": "stop", "cancel": "stop", "ps": "jobs", "list": "jobs", "ls": "jobs",
     "tail": "logs", "plan": "explain", "lint": "check", "validate": "check",
     "deploy": "promote", "repl": "sql", "shell": "sql", "query": "sql",
-    "broker": "kafka", "sample": "peek",
+    "broker": kafka_command.NAME,
 }  # fmt: skip
 """The command that is meant by a word that people try."""
 
@@ -183,7 +183,14 @@ def command_parser() -> argparse.ArgumentParser:
         "--version", action=_VersionAction, nargs=0, help="print the version"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for family in (run_commands, explore_commands, promote_commands, control_commands):
+    for family in (
+        run_commands,
+        explore_commands,
+        kafka_command,
+        promote_commands,
+        control_commands,
+        version_command,
+    ):
         family.add_to(commands)
     for name, command in commands.choices.items():
         command.epilog = f"examples:\n{EXAMPLES[name]}\n\n{SEE_CODES}"

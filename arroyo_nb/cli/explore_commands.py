@@ -1,10 +1,9 @@
-"""``peek``, ``topics``, ``head``, ``kafka`` and ``sql``: look at streams without a
-notebook, as ``%arroyo`` does in one."""
+"""``peek``, ``topics``, ``head`` and ``sql``: look at streams without a notebook, as
+``%arroyo`` does in one."""
 
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from arroyo_nb.cli.arguments import (
     read_script,
 )
 from arroyo_nb.cli.exit_codes import FINISHED, UsageProblem
+from arroyo_nb.cli.kafka_command import servers as broker_servers
 from arroyo_nb.connectors import Direction
 from arroyo_nb.session import Session
 
@@ -38,7 +38,6 @@ def add_to(commands: Commands) -> None:
                         "started")  # fmt: skip
     topics.set_defaults(servers="")
     _add_head(commands)
-    _add_kafka(commands)
 
 
 def _add_line_command(commands: Commands, name: str) -> argparse.ArgumentParser:
@@ -82,26 +81,6 @@ def _add_head(commands: Commands) -> None:
     )
     head.set_defaults(line="head")
     _add_flags(head, line)
-
-
-def _add_kafka(commands: Commands) -> None:
-    text = "start or stop a Kafka broker on this machine, for tests; or say where it is"
-    kafka = add_command(commands, "kafka", text, _kafka)
-    kafka.add_argument(
-        "word",
-        metavar="start|stop|status|create|serve",
-        choices=("start", "stop", "status", "create", "serve"),
-        help="start it in the background, with no data; stop it, and delete its data; "
-        "create a topic; or be it in the foreground, until Ctrl-C",
-    )
-    kafka.add_argument("topic", metavar="TOPIC", nargs="?", help="of create: its name")
-    kafka.add_argument(
-        "--partitions",
-        type=int,
-        default=1,
-        metavar="N",
-        help="of create: 1 if not said",
-    )
 
 
 def _sql(arguments: argparse.Namespace) -> int:
@@ -168,24 +147,12 @@ def _do_line(arguments: argparse.Namespace) -> int:
     if name == "topics" or not (servers or "/" in target):
         asked = target if name == "topics" else servers
         if not asked:
-            asked = _shared_servers(name)
+            place = "HOST:PORT" if name == "topics" else "TOPIC HOST:PORT"
+            asked = broker_servers(f"arroyo-nb {name} {place}")
             target, servers = (asked, "") if name == "topics" else (target, asked)
     words = [target, *([servers] if servers else []), *_given_flags(arguments)]
     with _session() as session:
         return _do(session, name, words)
-
-
-def _shared_servers(name: str) -> str:
-    from arroyo_nb.cli.local_broker import shared_broker
-
-    if (broker := shared_broker()) is None:
-        place = "HOST:PORT" if name == "topics" else "TOPIC HOST:PORT"
-        raise UsageProblem(
-            "there is no local broker to ask",
-            hint=f"arroyo-nb {name} {place} asks another; arroyo-nb kafka start "
-            "makes a local one",
-        )
-    return broker.bootstrap_servers
 
 
 def _do(session: Session, name: str, words: Sequence[str]) -> int:
@@ -203,29 +170,6 @@ def _given_flags(arguments: argparse.Namespace) -> Iterator[str]:
     for flag in flags.COMMANDS[arguments.line].flags:
         if (value := getattr(arguments, f"flag_{flag.key}", None)) is not None:
             yield from (flag.names[0], value)
-
-
-def _kafka(arguments: argparse.Namespace) -> int:
-    from arroyo_nb.cli import local_broker
-    from arroyo_nb.cli.sql_prompt import kafka
-    from arroyo_nb.cli.terminal import say_progress
-
-    if (arguments.word == "create") != bool(arguments.topic):
-        raise UsageProblem("arroyo-nb kafka create takes the name of a topic")
-    if arguments.word == "create":
-        if (broker := local_broker.shared_broker()) is None:
-            raise UsageProblem(
-                "there is no local broker", hint="arroyo-nb kafka start makes one"
-            )
-        broker.create_topic(arguments.topic, arguments.partitions)
-        print(f"created '{arguments.topic}' at {broker.bootstrap_servers}")
-    elif arguments.word == "serve":
-        # Its end deletes its data: SIGTERM is heard as an interrupt is.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        local_broker.serve(say_progress)
-    else:
-        print(kafka(arguments.word))
-    return FINISHED
 
 
 @contextmanager

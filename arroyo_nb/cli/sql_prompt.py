@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from arroyo_nb.cli import local_broker
+from arroyo_nb.cli import kafka_command
 from arroyo_nb.cli.exit_codes import exit_code
 from arroyo_nb.cli.terminal import (
     COMMANDS,
@@ -97,13 +97,12 @@ class SqlPrompt:
         self._commands.close()
 
     def _command(self, text: str) -> None:
-        words = [str(word) for word in split(text.rstrip("; \t").removeprefix("%"))]
-        if words[:1] == ["arroyo"]:  # as in a notebook
-            del words[0]
+        line = text.rstrip("; \t").removeprefix("%arroyo ")  # as in a notebook
+        words = [str(word) for word in split(line.removeprefix("%"))]
         if not words or words[0] == "help":
             print(HELP)
-        elif words[0] == "kafka":
-            print(kafka(words[1] if len(words) > 1 else "status"))
+        elif words[0] == kafka_command.NAME:
+            print(kafka_command.broker(" ".join(words[1:])))
             use_shared_broker(self._session)
         else:
             self._commands.do(words)
@@ -135,25 +134,6 @@ class SqlPrompt:
         run.stop("stopped by Ctrl-C")
         if not run.wait_quietly(STOP_S):
             say_progress(f"'{run.name}' is still at a micro-batch: %stop {run.name}")
-
-
-def kafka(word: str) -> str:
-    """Start or stop the broker of this machine; what is said of it.
-
-    Raises
-    ------
-    ArroyoError
-        When it cannot be started.
-    """
-    if word == "start":
-        return f"Kafka is at {local_broker.start(say_progress).bootstrap_servers}"
-    if word == "stop":
-        was = local_broker.stop()
-        return "stopped the local broker" if was else "there is no local broker"
-    broker = local_broker.shared_broker()
-    if broker is None:
-        return "there is no local broker: arroyo-nb kafka start"
-    return f"Kafka is at {broker.bootstrap_servers}, process {broker.pid}"
 
 
 def statements(lines: TextIO) -> Iterator[str]:
@@ -257,7 +237,7 @@ def completions(session: Session, text: str, at: int) -> Iterator[tuple[str, str
     if text.startswith("%"):
         before = text[:at].removeprefix("%").removeprefix("arroyo ")
         if " " not in before:
-            words = (*COMMANDS, "kafka", "help", "quit")
+            words = (*COMMANDS, kafka_command.NAME, "help", "quit")
             yield from ((w, before, "command") for w in words if w.startswith(before))
             return
         cell, at = f"%arroyo {before}", len(f"%arroyo {before}")

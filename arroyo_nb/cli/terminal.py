@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from arroyo_nb import magic_options as flags
 from arroyo_nb.cell_runs import CellRuns
-from arroyo_nb.cli.local_broker import SharedBroker, shared_broker
 from arroyo_nb.errors import SyntaxProblem
+from arroyo_nb.kafka.local.shared import shared_broker
 from arroyo_nb.line_commands import LineCommands
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.recording import counted
@@ -113,11 +113,9 @@ class _TerminalLines(LineCommands):
         return False
 
 
-def use_shared_broker(session: Session) -> SharedBroker | None:
+def use_shared_broker(session: Session) -> None:
     """Have a session ask the broker of ``arroyo-nb kafka start``, if there is one."""
-    broker = shared_broker()
-    session.broker = cast("LocalBroker | None", broker)
-    return broker
+    session.broker = cast("LocalBroker | None", shared_broker())
 
 
 class RowPrinter:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-from arroyo_nb.cli import local_broker, main
+from arroyo_nb.cli import main
+from arroyo_nb.kafka.local import shared
 from arroyo_nb.session import Session
 
 
 def test_a_broker_is_started_looked_at_and_stopped(monkeypatch, tmp_path, capfd):
-    monkeypatch.setattr(local_broker, "_note", lambda: tmp_path / "broker.json")
+    monkeypatch.setattr(shared, "_note", lambda: tmp_path / "broker.json")
     monkeypatch.setattr(
-        local_broker,
+        shared,
         "COMMAND",
         ("-c", SERVE.format(note=str(tmp_path / "broker.json"))),
     )
@@ -38,7 +39,8 @@ def test_a_broker_is_started_looked_at_and_stopped(monkeypatch, tmp_path, capfd)
 
 SERVE = """
 from pathlib import Path
-from arroyo_nb.cli import local_broker, main
-local_broker._note = lambda: Path({note!r})
+from arroyo_nb.cli import main
+from arroyo_nb.kafka.local import shared
+shared._note = lambda: Path({note!r})
 main(["kafka", "serve"])
 """

@@ -14,10 +14,11 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from arroyo_nb.cli import local_broker, main, sql_prompt
+from arroyo_nb.cli import main, sql_prompt
 from arroyo_nb.cli.sql_prompt import SqlPrompt, completions, reader_of, typed
 from arroyo_nb.cli.terminal import RowPrinter
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.local import shared
 from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot
 from arroyo_nb.session import Session
 
@@ -128,22 +129,22 @@ def test_a_broker_is_noted_as_long_as_its_process_lives(tmp_path):
     note = tmp_path / "cache" / "broker.json"
     note.parent.mkdir()
     mine = {"pid": os.getpid(), "bootstrap_servers": "127.0.0.1:1"}
-    started = local_broker.process_start(os.getpid())
+    started = shared.process_start(os.getpid())
     note.write_text(json.dumps({**mine, "started": started}))
-    found = local_broker.shared_broker()
+    found = shared.shared_broker()
     assert found is not None
-    assert local_broker.start(pytest.fail) == found
+    assert shared.start(pytest.fail) == found
     with pytest.raises(RunProblem, match="a broker runs already"):
-        local_broker.serve(pytest.fail)
+        shared.serve(pytest.fail)
     note.write_text(json.dumps({**mine, "started": 1}))  # another has the number
-    assert local_broker.shared_broker() is None
-    assert not local_broker.stop()
+    assert shared.shared_broker() is None
+    assert not shared.stop()
 
 
 def test_a_broker_that_does_not_start_says_why(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(RunProblem, match="ended before it served"):
-        local_broker.start(pytest.fail)
+        shared.start(pytest.fail)
 
 
 class Run:
