@@ -36,6 +36,7 @@ from arroyo_nb.cli.pipes import drop_broken, flush, is_broken
 from arroyo_nb.cli.run_commands import Terminated
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs import SPEC
+from arroyo_nb.jobs.runner.stop_limit import forget_limits
 from arroyo_nb.registry import nearest_name
 
 EXAMPLES = {
@@ -94,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _main(sys.argv[1:] if argv is None else argv)
         finally:
+            forget_limits()
             flush()  # here and not when Python ends, which would tell of a closed pipe
     except BrokenPipeError:
         if not drop_broken():
