@@ -34,6 +34,9 @@ COMMAND = ("-m", "arroyo_nb.cli", "kafka", "serve")
 
 _LOG_LINES = 10
 
+_started: list[subprocess.Popen[bytes]] = []
+"""Processes that this one has started: they go on when it ends, and nobody waits."""
+
 
 @dataclass(frozen=True)
 class SharedBroker:
@@ -106,6 +109,7 @@ def start(tell: Callable[[str], None]) -> SharedBroker:
             stderr=out,
             start_new_session=True,  # it outlives this shell
         )
+    _started.append(process)
     told = 0
     try:
         # A machine that is busy takes its time: it is waited for as long as it lives.
