@@ -27,7 +27,7 @@ LONG_TARGETS := $(LONG:%=long-%)
 # Or each of the many processes of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab notebooks docs check test suite doctests covered test-long \
+.PHONY: demo lab notebooks docs reference check test suite doctests covered test-long \
 	$(LONG_TARGETS) bench bench-flink archive broker lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
@@ -50,6 +50,11 @@ build/notebooks/%.ipynb: | notebooks/%.ipynb
 # Runs the notebooks in place: who reads them sees their outputs without a kernel.
 notebooks: $(VENV)/.user archive
 	@$(BIN)/python scripts/run_notebooks.py $(NOTEBOOKS)
+
+# The pages of docs/reference that are made of the package's tables. They are committed;
+# tests/unit/test_reference_pages.py fails where they are old.
+reference: $(VENV)/.dev
+	$(BIN)/python docs/reference_pages.py
 
 # The pages, in build/docs; a warning is an error, and so is a dead link between pages.
 docs: $(VENV)/.dev

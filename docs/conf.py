@@ -1,7 +1,7 @@
 """How Sphinx makes the pages: ``make docs`` writes them to build/docs.
 
 Before Sphinx reads anything, the pages of ``reference/`` that are generated are written
-by ``reference_pages.py``, and the notebooks are copied to ``tutorials/``.
+anew by ``reference_pages.py``, and the notebooks are copied to ``tutorials/``.
 """
 
 import shutil

@@ -2,7 +2,8 @@
 
 What a page says of a connector, a format, a function, an aggregate, an option or an
 error stands once, in the row that the planner reads too; so no page can be older than
-the code. ``python docs/reference_pages.py FOLDER`` writes them without Sphinx.
+the code. They are committed, so that they can be read in a clone: ``make reference``
+writes them anew, and a test says when they are old.
 """
 
 from __future__ import annotations
@@ -45,10 +46,19 @@ from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
 from arroyo_nb.test_commands import TEST_FLAGS
 from arroyo_nb.with_options import Option, OptionKind
 
-GENERATED = "% Made by docs/reference_pages.py of the package's tables: edit those.\n\n"
+GENERATED = (
+    "<!-- Made by docs/reference_pages.py of the package's tables: edit those, then "
+    "make reference. -->\n\n"
+)
+
+HELP_WIDTH = 80
+"""Columns of the help of a command, on any terminal."""
 
 DIALECTS = Path(__file__).parents[1] / "tests" / "golden" / "other_dialects.yaml"
 """What is written otherwise elsewhere, each with its hint; a test types every one."""
+
+JOB_YAML = Path(__file__).with_name("reference") / "job.yaml"
+"""A job to look at; a test reads it."""
 
 ARROYO_FUNCTIONS = Path(__file__).with_name("arroyo_functions.yaml")
 """The names of the functions that Arroyo has."""
@@ -68,10 +78,15 @@ NULLS: Mapping[Nulls, str] = {
 }
 
 
+def page_text(name: str) -> str:
+    """A generated page, as its file has it."""
+    return GENERATED + PAGES[name]()
+
+
 def write(folder: Path) -> None:
     """Write all generated pages; a page that is the same already is left alone."""
-    for name, page in PAGES.items():
-        path, text = folder / name, GENERATED + page()
+    for name in PAGES:
+        path, text = folder / name, page_text(name)
         # Sphinx reads again what is newer than its last build.
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -339,7 +354,12 @@ def _command_line() -> str:
 
 
 def _help(parser: argparse.ArgumentParser) -> str:
-    return f"```text\n{parser.format_help().rstrip()}\n```\n"
+    kind = parser.formatter_class
+    parser.formatter_class = lambda prog: kind(prog, width=HELP_WIDTH)
+    try:
+        return f"```text\n{parser.format_help().rstrip()}\n```\n"
+    finally:
+        parser.formatter_class = kind
 
 
 def _job_spec() -> str:
@@ -347,13 +367,13 @@ def _job_spec() -> str:
     schema = json.loads(text)
     parts = [
         f"# The job spec\n\n{_sentence(schema['description'])}\n\n"
-        "```{literalinclude} job.yaml\n:language: yaml\n```\n",
+        f"```yaml\n{JOB_YAML.read_text('utf-8').rstrip()}\n```\n",
         _table(("key", "what it is", "value"), _keys(schema, "")),
         "## Targets\n",
     ]
     for name in TARGETS.names:
         module = sys.modules[type(TARGETS.get(name)).__module__]
-        parts.append(f"`{name}`\n: {_summary(module)}\n")
+        parts.append(f"- `{name}`: {_summary(module)}\n")
     return "\n".join(parts)
 
 
@@ -471,4 +491,4 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(__file__).with_name("reference"))

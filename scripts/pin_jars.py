@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from arroyo_nb.engine import ivy
@@ -17,24 +17,19 @@ from arroyo_nb.engine.jar_coordinates import PINS, Coordinates, parse_coordinate
 from arroyo_nb.engine.jars import BROKER, CONNECTOR, go_on
 from arroyo_nb.engine.java import find_java
 
-# Not the newest of each, but the newest that link with each other and with PySpark.
-CONNECTOR_JARS = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
-    "org.apache.kafka:kafka-clients:3.9.2",
-    "org.apache.commons:commons-pool2:2.13.1",
-)
+# The newest release of which the repository has all jars. What it depends on comes with
+# it, in the versions that it was released with: nothing is chosen one by one.
+CONNECTOR_JAR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
 BROKER_JAR = "org.apache.kafka:kafka_2.13:4.3.1"
 
 
 def resolved(
-    wanted: tuple[str, ...], *, alone: bool
+    wanted: str, *, without: Collection[str]
 ) -> Iterator[tuple[Coordinates, str]]:
-    """The jars, what they depend on unless they go alone, and the SHA-256 of each."""
-    asked = [parse_coordinates(text) for text in wanted]
+    """A jar, what it depends on but these artifacts, and the SHA-256 of each."""
+    asked = [parse_coordinates(wanted)]
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        without = None if alone else ()
         files = ivy.retrieve(
             find_java(), asked, work, without=without, check=go_on, arrived=print
         )
@@ -56,8 +51,9 @@ def write(name: str, first: str, sums: Iterator[tuple[Coordinates, str]]) -> Non
 
 def main() -> None:
     """Write all of them."""
-    write(CONNECTOR.name, CONNECTOR_JARS[0], resolved(CONNECTOR_JARS, alone=True))
-    write(BROKER.name, BROKER_JAR, resolved((BROKER_JAR,), alone=False))
+    connector = resolved(CONNECTOR_JAR, without=ivy.shipped())  # PySpark has those
+    write(CONNECTOR.name, CONNECTOR_JAR, connector)
+    write(BROKER.name, BROKER_JAR, resolved(BROKER_JAR, without=()))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from arroyo_nb.cli import control_commands, headless, promote_commands, run_commands
+from arroyo_nb.cli import (
+    control_commands,
+    explore_commands,
+    headless,
+    kafka_command,
+    promote_commands,
+    run_commands,
+    version_command,
+)
 from arroyo_nb.cli.arguments import NOTEBOOK
 from arroyo_nb.cli.exit_codes import (
     EXIT_CODES,
@@ -28,6 +36,7 @@ from arroyo_nb.cli.pipes import drop_broken, flush, is_broken
 from arroyo_nb.cli.run_commands import Terminated
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs import SPEC
+from arroyo_nb.jobs.runner.stop_limit import forget_limits
 from arroyo_nb.registry import nearest_name
 
 EXAMPLES = {
@@ -39,6 +48,18 @@ EXAMPLES = {
     "check": """\
   arroyo-nb check flights.ipynb -p least=60
   arroyo-nb check job.yaml --deny all""",
+    "sql": """\
+  arroyo-nb sql
+  arroyo-nb sql tables.sql
+  echo "SELECT count(*) FROM trips;" | arroyo-nb sql tables.sql""",
+    "peek": """\
+  arroyo-nb peek orders localhost:9092
+  arroyo-nb peek wss://host.example/ticks -n 3""",
+    "topics": "  arroyo-nb topics localhost:9092",
+    "head": """\
+  arroyo-nb head job.sql trips -n 5
+  arroyo-nb head job.yaml""",
+    **kafka_command.EXAMPLES,
     "promote": "  arroyo-nb promote flights.ipynb --name by_hour --target kubernetes",
     "export-tests": "  arroyo-nb export-tests flights.ipynb -o tests",
     "diff": "  arroyo-nb diff old/job.yaml new/job.yaml",
@@ -55,13 +76,15 @@ EXAMPLES = {
   arroyo-nb stop job.yaml
   arroyo-nb stop job.yaml --mode graceful""",
     "attach": "  arroyo-nb attach job.yaml",
+    "version": "  arroyo-nb version --jars",
 }
 
 MEANT = {
     "start": "run", "resume": "run", "restart": "run", "submit": "run",
     "kill": "stop", "cancel": "stop", "ps": "jobs", "list": "jobs", "ls": "jobs",
     "tail": "logs", "plan": "explain", "lint": "check", "validate": "check",
-    "deploy": "promote",
+    "deploy": "promote", "repl": "sql", "shell": "sql", "query": "sql",
+    "broker": kafka_command.NAME,
 }  # fmt: skip
 """The command that is meant by a word that people try."""
 
@@ -72,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _main(sys.argv[1:] if argv is None else argv)
         finally:
+            forget_limits()
             flush()  # here and not when Python ends, which would tell of a closed pipe
     except BrokenPipeError:
         if not drop_broken():
@@ -161,7 +185,14 @@ def command_parser() -> argparse.ArgumentParser:
         "--version", action=_VersionAction, nargs=0, help="print the version"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for family in (run_commands, promote_commands, control_commands):
+    for family in (
+        run_commands,
+        explore_commands,
+        kafka_command,
+        promote_commands,
+        control_commands,
+        version_command,
+    ):
         family.add_to(commands)
     for name, command in commands.choices.items():
         command.epilog = f"examples:\n{EXAMPLES[name]}\n\n{SEE_CODES}"

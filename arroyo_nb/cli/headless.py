@@ -23,12 +23,13 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.jobs import owner, registry
 from arroyo_nb.jobs.runner.log import LOGS, FileLog, Logs, log_path
 from arroyo_nb.jobs.runner.service import Ended, serve
-from arroyo_nb.jobs.runner.supervisor import GIVE_UP_S, STOP_S
+from arroyo_nb.jobs.runner.stop_limit import STANDARD, StopLimit
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.observe.build_snapshot import data_notes
 from arroyo_nb.run.observe.snapshot import RunState, before_end
 from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import DEFAULTS, RunOptions
+from arroyo_nb.run.recording import counted
 from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
@@ -104,6 +105,8 @@ class JobLaunch:
         :class:`arroyo_nb.state.resume.OnIncompatible`.
     submitted
         Run it on the Spark of the spark-submit that started this process.
+    stop_limit
+        By when the process ends once a signal stops it.
     """
 
     name: str | None = None
@@ -113,6 +116,7 @@ class JobLaunch:
     stop: StopMode = StopMode.CHECKPOINT
     changed: str = ""
     submitted: bool = False
+    stop_limit: StopLimit = STANDARD
 
 
 def run_job(job: JobFile, launch: JobLaunch) -> Ended:
@@ -147,7 +151,7 @@ def run_job(job: JobFile, launch: JobLaunch) -> Ended:
         owner.refuse_second(folder)
         prepared = _prepared(job, plan, folder, launch.changed, events)
         with (
-            _spark(launch.submitted) as spark,
+            _spark(launch.submitted, launch.stop_limit.seconds) as spark,
             Session(spark=spark, tell=events.note) as session,
         ):
             for udf in job.functions:
@@ -161,6 +165,7 @@ def run_job(job: JobFile, launch: JobLaunch) -> Ended:
                 ended = serve(
                     name, begin, events, folder=folder, port=launch.port,
                     mode=launch.stop, text=lambda error: str(job.located(error)),
+                    stop_limit=launch.stop_limit,
                 )  # fmt: skip
             for text in chain.from_iterable(map(_notes, session.runs.values())):
                 events.note(text)
@@ -193,7 +198,7 @@ def _prepared(
 
 
 @contextmanager
-def _spark(submitted: bool) -> Iterator[SparkSession | None]:
+def _spark(submitted: bool, stop_s: float) -> Iterator[SparkSession | None]:
     """What to run on; None: an engine of our own."""
     if not submitted:
         yield None
@@ -201,7 +206,7 @@ def _spark(submitted: bool) -> Iterator[SparkSession | None]:
     from arroyo_nb.engine import spark_submit as launcher
 
     spark = launcher.submitted()
-    with launcher.ended_before(spark, within_s=STOP_S + GIVE_UP_S):
+    with launcher.ended_before(spark, within_s=stop_s):
         yield spark
 
 
@@ -298,10 +303,9 @@ def _notes(run: Run) -> Iterator[str]:
             yield f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
     for name, notes in data_notes(run, FIT_S).items():
         yield from (f"odd rows of '{name}': {note}" for note in notes)
-    groups = sum(output.observation.late_groups for output in run.outputs)
-    if groups:
+    if late := run.snapshot(0).late_rows:
         yield (
-            f"late: rows left out of {groups:,} groups of a window that had closed "
-            "(a notebook counts and shows each row)"
+            f"late: {counted(late, 'row')} missed a window that had closed (a notebook "
+            "shows each row)"
         )
     yield from run.plan.hints

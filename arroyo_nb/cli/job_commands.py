@@ -18,12 +18,13 @@ from typing import Any, NamedTuple, TypeAlias
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.cell_tests.check import check_test_file
 from arroyo_nb.cell_tests.export import carried, pytest_file
-from arroyo_nb.cli import notebook_file
+from arroyo_nb.cli import job_status, notebook_file
 from arroyo_nb.cli.notebook_file import PlannedCell
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner, spec_file, transfer
 from arroyo_nb.jobs.carried_tests import TEST_SUFFIX, identifier, write_files
 from arroyo_nb.jobs.ci import CELLS
+from arroyo_nb.jobs.fresh_start import fresh_start_notes
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.review import review
 from arroyo_nb.jobs.runner.counts import read_progress
@@ -256,7 +257,17 @@ def diff(old: str, new: str, *, say: Say) -> int:
     for difference in verdict.differences:
         say(str(difference))
     say(f"verdict: {verdict.outcome.value}")
+    if verdict.outcome is Outcome.FRESH:
+        for note in fresh_start_notes(other.plan, _state_of(old)):
+            say(f"note: {note}")
     return GOOD if verdict.outcome is Outcome.COMPATIBLE else BAD
+
+
+def _state_of(file: str) -> Path | None:
+    """Where the run of a job keeps its state, unless it was started otherwise."""
+    if Path(file).suffix not in SUFFIXES:
+        return None
+    return job_status.run_folder(Path(file), None, None)
 
 
 def one_line(problem: ArroyoError) -> str:

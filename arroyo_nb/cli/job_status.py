@@ -192,7 +192,8 @@ def _now(folder: Path) -> dict[str, Any]:
         "restarts": job.restarts,
         "address": f"http://127.0.0.1:{job.port}" if going and job.port else None,
         **{
-            key: noted.get(key) for key in ("at", "counts", "batch", "watermark", "lag")
+            key: noted.get(key)
+            for key in ("at", "counts", "batch", "watermark", "lag", "late")
         },
         "folder": str(folder),
     }
@@ -235,11 +236,21 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"records with fields that their table lacks: {unknown:,}"
         yield (
             f"batch {_cell(found['batch'])}, watermark {_cell(found['watermark'])}, "
-            f"lag {found['lag']}; noted at {found['at']}"
+            f"lag {_cell(found['lag'])}; noted at {found['at']}"
         )
+        yield from map(_late_sentence, found["late"] or ())
     if found["address"]:
         yield f"served at {found['address']}: /healthz, /readyz, /metrics"
     yield f"state: {found['folder']}"
+
+
+def _late_sentence(late: Mapping[str, Any]) -> str:
+    part = late.get("partition")
+    place = f"'{late['source']}'" + ("" if part is None else f", partition {part}")
+    return (
+        f"late rows of {place} in the last 5 minutes: {late['late_rows']:,} of "
+        f"{late['rows']:,} ({late['share']:.1%})"
+    )
 
 
 def logs(folder: Path, *, lines: int, follow: bool, as_json: bool, say: Say) -> int:

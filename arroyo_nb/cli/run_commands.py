@@ -6,6 +6,7 @@ import argparse
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ from arroyo_nb.cli.exit_codes import FAILED, FINISHED, STOPPED, UsageProblem
 from arroyo_nb.engine.sigterm import BY_SIGTERM
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.jobs.runner.log import LOGS
+from arroyo_nb.jobs.runner.stop_limit import STANDARD, STOP_LIMIT_S, StopLimit
 from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.options import BY_NAME, RunOptions
 from arroyo_nb.run.stopping import StopMode
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
 
 LAST_PORT = 65535
+LONGEST_STOP_S = 86_400
 
 
 class Terminated(KeyboardInterrupt):
@@ -84,12 +87,28 @@ def _add_run(commands: Commands) -> None:
         default=MODES[0],
         help=f"of a job: what SIGTERM does; {MODES_HELP}",
     )
+    run.add_argument(
+        "--stop-limit",
+        type=_seconds,
+        default=STANDARD,
+        metavar="SECONDS",
+        help="by when the process ends after SIGTERM, whatever holds it up; "
+        f"{STOP_LIMIT_S:g} if not said",
+    )
     _add_changed(run)
     run.add_argument(
         "--submitted",
         action="store_true",
         help="of a job: run on the Spark of the spark-submit that started this process",
     )
+
+
+def _seconds(text: str) -> StopLimit:
+    if not text.isdecimal() or not 1 <= int(text) <= LONGEST_STOP_S:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a number of seconds from 1 to {LONGEST_STOP_S}"
+        )
+    return StopLimit(float(text))
 
 
 def _port(text: str) -> int:
@@ -139,7 +158,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _run_inside(arguments: argparse.Namespace) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, partial(_terminate, arguments.stop_limit))
     file, script = arguments.file, read_script(arguments.file)
     functions = read_functions(arguments)
     given = {name: getattr(arguments, name) for name in ("strict", "state_dir")}
@@ -155,6 +174,7 @@ def _run_inside(arguments: argparse.Namespace) -> int:
             stop=StopMode(arguments.stop_mode),
             changed=arguments.changed,
             submitted=arguments.submitted,
+            stop_limit=arguments.stop_limit,
         )
         ended = headless.run_job(spec_file.read(script), launch)
         is_stopped = ended.state is JobState.STOPPED and ended.signal is not None
@@ -228,5 +248,8 @@ def _checked(arguments: argparse.Namespace) -> int:
     )
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+def _terminate(limit: StopLimit, number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a second one is heard
+    text = f"it has not ended within {limit.seconds:g} s: the process is ended"
+    limit.begin(number, lambda: headless.say_aside(text))
     raise Terminated(BY_SIGTERM)

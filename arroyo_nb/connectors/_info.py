@@ -96,6 +96,10 @@ class ConnectorInfo:
         Distributions that a job with it needs beside those that every job does.
     jar_sets
         Names of the sets of jars (:mod:`arroyo_nb.engine.jars`) that Spark needs.
+    begins_at, begins_at_else, start_offsets
+        Of a source that Spark reads itself: the option that says where a new run
+        begins, what it is if it is not given, and the option for the offsets of its
+        partitions, as in ``0:1200, 1:900``.
     reading
         How Spark reads a source of it, for EXPLAIN.
     partition_transforms
@@ -124,6 +128,9 @@ class ConnectorInfo:
     real_time: bool = False
     python_packages: tuple[str, ...] = ()
     jar_sets: tuple[str, ...] = ()
+    begins_at: str = ""
+    begins_at_else: str = ""
+    start_offsets: str = ""
     reading: str = READS_TAPE
     partition_transforms: Mapping[str, PartitionTransform] = field(default_factory=dict)
     guarantees: Mapping[Direction, str] = field(default_factory=dict)

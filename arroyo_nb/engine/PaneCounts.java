@@ -2,10 +2,12 @@ package arroyo_nb;
 
 import java.io.Serializable;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -29,6 +31,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * the middle of that code, true for every row, and an accumulator: a task counts, and the
  * driver adds up the counts of the tasks that succeed. It is for a Spark of one process: a
  * stage that is run again, as one is when a worker is lost, would count again.
+ *
+ * <p>A task that reads a partition of a topic counts for that partition, where the records
+ * were {@link #placed}. No task reads two. Behind a shuffle a task has rows of all of them.
  */
 public final class PaneCounts extends AccumulatorV2<Long, Long> {
   private static final String BATCH_ID = "streaming.sql.batchId"; // of MicroBatchExecution
@@ -40,7 +45,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
 
   private final long width;
   private final int most;
-  private final TreeMap<Long, Panes> batches = new TreeMap<>();
+  private final TreeMap<Long, TreeMap<Long, Panes>> batches = new TreeMap<>(); // by place
   private transient Panes current;
 
   /**
@@ -65,17 +70,33 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
   }
 
   /**
+   * The records of a topic; each task notes which partition it reads.
+   *
+   * @param source a number of the table
+   * @param partition the partition of a record, as SQL
+   */
+  public static Dataset<Row> placed(Dataset<Row> records, int source, String partition) {
+    Column number = functions.expr("CAST(" + partition + " AS INT)");
+    Column known = functions.coalesce(number, functions.lit(Place.UNKNOWN));
+    return records.filter(ExpressionUtils.column(call(new Place(source), "note", known)));
+  }
+
+  /**
    * A call of {@link #count} in the generated code: it takes a long and not an object, as
    * a user-defined function does, at a third of the cost.
    */
   private Expression countCall(Column time) {
+    return call(this, "count", time);
+  }
+
+  private static Expression call(Object target, String method, Column argument) {
     // Not deterministic, or Spark would move it below an aggregate or a watermark, where
     // other rows flow, or merge it with another predicate, which then decides what it sees.
     boolean deterministic = false;
-    Seq<Expression> arguments = seq(ExpressionUtils.expression(time));
+    Seq<Expression> arguments = seq(ExpressionUtils.expression(argument));
     return new Invoke(
-        Literal.fromObject(this),
-        "count",
+        Literal.fromObject(target),
+        method,
         DataTypes.BooleanType,
         arguments,
         seq(),
@@ -93,13 +114,36 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
    * What a batch counted; the batches before it are forgotten.
    *
    * @return null: no row; else 64-bit numbers: the newest event time, how many panes are
-   *     counted together, how many event times are in the sample, the sample, and of each
-   *     pane its start and its rows
+   *     counted together, how many event times are in the sample, the sample, how many
+   *     panes there are, and of each its start and its rows; then for each place that is
+   *     known its number, its panes and their rows, as before
    */
   public synchronized byte[] take(long batchId) {
-    Panes found = batches.get(batchId);
+    Map<Long, Panes> found = batches.get(batchId);
     batches.headMap(batchId, false).clear();
-    return found == null ? null : found.encoded();
+    if (found == null) {
+      return null;
+    }
+    Panes all = new Panes(width, most);
+    found.values().forEach(all::merge);
+    int numbers = 4 + all.sampled + 2 * all.rows.size();
+    for (Map.Entry<Long, Panes> place : found.entrySet()) {
+      place.getValue().widenTo(all.together);
+      numbers += 2 + 2 * place.getValue().rows.size();
+    }
+    ByteBuffer out = ByteBuffer.allocate(Long.BYTES * numbers);
+    out.putLong(all.newest).putLong(all.together).putLong(all.sampled);
+    for (int i = 0; i < all.sampled; i++) {
+      out.putLong(all.sample[i]);
+    }
+    all.putRows(out);
+    found.forEach(
+        (place, panes) -> {
+          if (place != Place.NONE) {
+            panes.putRows(out.putLong(place));
+          }
+        });
+    return Arrays.copyOf(out.array(), out.position());
   }
 
   /**
@@ -111,7 +155,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
   public boolean count(long micros) {
     if (micros != NO_TIME) {
       if (current == null) {
-        current = ofBatch(batchId());
+        current = ofBatch(batchId(), Place.ofTask());
       }
       current.add(micros);
     }
@@ -127,13 +171,18 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
     return batchId == null ? NO_STREAM : Long.parseLong(batchId);
   }
 
-  private Panes ofBatch(long batchId) {
-    return batches.computeIfAbsent(batchId, id -> new Panes(width, most));
+  private Panes ofBatch(long batchId, long place) {
+    return batches
+        .computeIfAbsent(batchId, id -> new TreeMap<>())
+        .computeIfAbsent(place, key -> new Panes(width, most));
   }
 
   @Override
   public synchronized void merge(AccumulatorV2<Long, Long> task) {
-    ((PaneCounts) task).batches.forEach((id, panes) -> ofBatch(id).merge(panes));
+    ((PaneCounts) task)
+        .batches.forEach(
+            (id, places) ->
+                places.forEach((place, panes) -> ofBatch(id, place).merge(panes)));
   }
 
   @Override
@@ -170,7 +219,43 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
     return 0L;
   }
 
-  /** The counts of one batch. */
+  /** Which partition of which source a task reads. */
+  public static final class Place implements Serializable {
+    static final int UNKNOWN = -1;
+    static final long NONE = -1;
+
+    private static final Map<Long, Long> OF_TASKS = new ConcurrentHashMap<>();
+
+    private final int source;
+    // A task has its own copy, so this is said once in each.
+    private transient boolean noted;
+
+    Place(int source) {
+      this.source = source;
+    }
+
+    /**
+     * Takes note of the partition; Spark's generated code calls it for each record.
+     *
+     * @return true
+     */
+    public boolean note(int partition) {
+      if (!noted && partition != UNKNOWN) {
+        noted = true;
+        TaskContext task = TaskContext.get();
+        long id = task.taskAttemptId();
+        OF_TASKS.put(id, ((long) source << Integer.SIZE) | partition);
+        task.addTaskCompletionListener(ended -> { OF_TASKS.remove(id); });
+      }
+      return true;
+    }
+
+    static long ofTask() {
+      return OF_TASKS.getOrDefault(TaskContext.get().taskAttemptId(), NONE);
+    }
+  }
+
+  /** The counts of one batch and place. */
   private static final class Panes implements Serializable {
     private final long width;
     private final int most;
@@ -254,9 +339,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
 
     void merge(Panes other) {
       newest = Math.max(newest, other.newest);
-      while (together < other.together) {
-        widen();
-      }
+      widenTo(other.together);
       long ratio = together / other.together;
       other.rows.forEach((pane, found) -> put(Math.floorDiv(pane, ratio), found[0]));
       while (rows.size() > most) {
@@ -285,6 +368,12 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
       }
     }
 
+    void widenTo(long least) {
+      while (together < least) {
+        widen();
+      }
+    }
+
     /** Counts two neighbours as one from now on. */
     private void widen() {
       Map<Long, long[]> before = new HashMap<>(rows);
@@ -298,14 +387,9 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
       rows.computeIfAbsent(pane, key -> new long[1])[0] += found;
     }
 
-    byte[] encoded() {
-      ByteBuffer out = ByteBuffer.allocate(Long.BYTES * (3 + sampled + 2 * rows.size()));
-      out.putLong(newest).putLong(together).putLong(sampled);
-      for (int i = 0; i < sampled; i++) {
-        out.putLong(sample[i]);
-      }
+    void putRows(ByteBuffer out) {
+      out.putLong(rows.size());
       rows.forEach((pane, found) -> out.putLong(pane * width * together).putLong(found[0]));
-      return out.array();
     }
   }
 }

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -172,6 +172,59 @@ def packages(jars: JarSet) -> tuple[Coordinates, ...]:
     choices = _choices(jars, cache_folder() / "jars")
     used = (choice for choice in choices if is_own(choice.folder))
     return next(used, choices[0]).wanted
+
+
+class UsedJars(NamedTuple):
+    """The jars of a set that this machine uses.
+
+    Attributes
+    ----------
+    files
+        What they are called; versions are in the names.
+    place
+        The folder that they are in; None: they are not there yet.
+    """
+
+    jars: JarSet
+    files: tuple[str, ...]
+    place: Path | None
+
+    @property
+    def version(self) -> str:
+        """That of the jar which gives the set its version; empty where it has none."""
+        artifact = next(iter(pinned(self.jars.name))).artifact
+        found = (name for name in self.files if _is_of(name, artifact))
+        first = next(found, f"{artifact}-.jar")
+        return first.removeprefix(f"{artifact}-").removesuffix(".jar")
+
+    @property
+    def other_than_spark(self) -> str:
+        """The version, where the set is to have that of Spark and has another."""
+        own = self.jars.own
+        return "" if own is None or own.version == self.version else self.version
+
+
+def used_jars() -> Iterator[UsedJars]:
+    """The jars of each set that a query would be run with; nothing is downloaded. Of
+    those that are not here, those that are pinned."""
+    for jars in _SETS.values():
+        if named := os.environ.get(FOLDER):
+            folder = user_path(named)
+            files = (_newest(folder, jar.artifact) for jar in pinned(jars.name))
+            yield UsedJars(jars, tuple(f.name for f in files if f), folder)
+            continue
+        choices = _choices(jars, cache_folder() / "jars")
+        there = next((each for each in choices if is_own(each.folder)), None)
+        if there is None:
+            names = tuple(jar.file for jar in choices[-1].wanted)
+            yield UsedJars(jars, names, None)
+        else:
+            names = tuple(sorted(path.name for path in there.folder.glob("*.jar")))
+            yield UsedJars(jars, names, there.folder)
+
+
+def _is_of(file: str, artifact: str) -> bool:
+    return re.fullmatch(rf"{re.escape(artifact)}-\d.*\.jar", file) is not None
 
 
 def _choices(jars: JarSet, base: Path) -> list[_Choice]:

@@ -7,7 +7,9 @@ They are made in the middle of the code that Spark generates for a micro-batch; 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.external_session import has_class
@@ -34,12 +36,18 @@ class CountedPanes:
         Event times of some of the rows, at most 64, evenly drawn; of few rows all.
     rows
         Rows by the start of their pane.
+    of_partitions
+        The same by partition, where that is known: by :func:`table_number` and the
+        partition's number.
     """
 
     newest_us: int
     together: int
     sample: tuple[int, ...]
     rows: dict[int, int]
+    of_partitions: Mapping[tuple[int, int], Mapping[int, int]] = field(
+        default_factory=dict
+    )
 
 
 class PaneCounts:
@@ -79,9 +87,40 @@ class PaneCounts:
             return None
         numbers = struct.unpack(f">{len(encoded) // 8}q", encoded)
         newest, together, drawn, *rest = numbers
-        panes = rest[drawn:]
-        rows = dict(zip(panes[::2], panes[1::2], strict=True))
-        return CountedPanes(newest, together, tuple(rest[:drawn]), rows)
+        sample, rest = tuple(rest[:drawn]), rest[drawn:]
+        rows, rest = _rows_of_panes(rest)
+        parts: dict[tuple[int, int], Mapping[int, int]] = {}
+        while rest:
+            place = divmod(rest[0], 2**32)
+            parts[place], rest = _rows_of_panes(rest[1:])
+        return CountedPanes(newest, together, sample, rows, parts)
+
+
+def _rows_of_panes(numbers: list[int]) -> tuple[dict[int, int], list[int]]:
+    """The panes that begin a list, how many stands first, and what is behind them."""
+    end = 1 + 2 * numbers[0]
+    return dict(zip(numbers[1:end:2], numbers[2:end:2], strict=True)), numbers[end:]
+
+
+def table_number(name: str) -> int:
+    """What stands for a table where a task notes which partition it reads."""
+    return zlib.crc32(name.encode()) >> 1
+
+
+def placed(records: DataFrame, table: str, partition: str) -> DataFrame:
+    """The records of a topic as they are; rows that a task makes of them are counted
+    for their partition too, up to the first shuffle.
+
+    Parameters
+    ----------
+    partition
+        The number of a record's partition, as Spark SQL.
+    """
+    from pyspark.sql import DataFrame
+
+    java = records.sparkSession._jvm.arroyo_nb.PaneCounts
+    made = java.placed(records._jdf, table_number(table), partition)
+    return DataFrame(made, records.sparkSession)
 
 
 def has_pane_counts(spark: SparkSession) -> bool:

@@ -19,12 +19,13 @@ from pathlib import Path
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import registry
+from arroyo_nb.jobs.runner.stop_limit import STOP_LIMIT_S
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.files import JOB_NOTES, STOP_REQUEST
 from arroyo_nb.state.lock import holder, in_use
 
-STOP_S = 150.0
-"""How long a job may take to stop: what is being written is written first."""
+STOP_S = STOP_LIMIT_S + 10
+"""How long a job is waited for that was told to stop; it ends by its own limit."""
 
 LOOK_S = 0.05
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs import spec_file
+from arroyo_nb.jobs.fresh_start import fresh_start_notes
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_changes import JobVersion, judge
@@ -120,13 +121,18 @@ def prepare(
     name = new.spec.name
     if wish is OnIncompatible.FRESH:
         # Not judged: also what this version cannot read is set aside.
-        return begin_anew(folder, name)
+        begun = begin_anew(folder, name)
+        if begun.aside is None:
+            return begun
+        notes = fresh_start_notes(new.plan, begun.aside)
+        return begun._replace(notes=(*begun.notes, *notes))
     found = header.find_header(folder)
     if found is None:
         return Prepared()
     old = _version(found)
     verdict = _verdict(found, old, new)
-    refuse(verdict, name, wish, command)
+    notes_of = partial(fresh_start_notes, new.plan, folder)
+    refuse(verdict, name, wish, command, notes_of)
     notes = tuple(map(str, verdict.differences))
     if verdict.outcome is not Outcome.FORK:
         return Prepared(notes)

@@ -20,7 +20,7 @@ from arroyo_nb.formats import Framing
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
 from arroyo_nb.kafka.config import Access, parse_configs, table_access
 from arroyo_nb.kafka.login import Login
-from arroyo_nb.kafka.source import KafkaStream
+from arroyo_nb.kafka.source import OFFSET, OFFSETS, KafkaStream
 from arroyo_nb.kafka.source_end import topic_of
 from arroyo_nb.kafka.table_options import COMMIT_MODE, table_problems
 from arroyo_nb.schema import (
@@ -83,6 +83,9 @@ class KafkaTable(ConnectorBase):
             real_time=True,
             python_packages=("confluent-kafka",),
             jar_sets=(SPARK_JARS,),
+            begins_at=OFFSET,
+            begins_at_else="latest",
+            start_offsets=OFFSETS,
             reading="readStream.kafka, then mapInArrow: records decoded in Python "
             "workers",
         )

@@ -249,7 +249,7 @@ class Output:
         are written in the context, by which a kernel knows the cell that a thread
         prints for. The checkpoint is mended once the sink can go on from it."""
         self._keep_rows(rows, budget_bytes)
-        inputs = self._inputs = WindowInputs() if self.observation.is_traced else None
+        inputs = self._inputs = self._observed_inputs()
         frame = lower(self.sink.input, read, inputs=inputs, keeping=keeping)
         writer = self._make_writer(state, resume)
         self._sink.open(writer, context)
@@ -266,6 +266,12 @@ class Output:
         self.observation.start(checkpoint)
         self._first_batch = self.observation.next_batch
         self._query = stream.start()
+
+    def _observed_inputs(self) -> WindowInputs | None:
+        if self.observation.is_traced:
+            return WindowInputs()
+        # In real-time mode there are no windows.
+        return WindowInputs(only_late=True) if self.observation.late_shares else None
 
     def _keep_rows(self, folder: Path, budget_bytes: int) -> None:
         if self.preview is not None and budget_bytes:

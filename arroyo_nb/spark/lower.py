@@ -172,7 +172,7 @@ def lower(
         keeping,
         keeping.append_joins(node),
         BadRows(windowed, again),
-        SourceTimes(node) if inputs is not None else None,
+        SourceTimes(node) if inputs is not None and not inputs.only_late else None,
     )
     return rows_of(_lower(node, lowering))
 

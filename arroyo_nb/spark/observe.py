@@ -75,6 +75,9 @@ class Observed:
     sample_us
         Event times of some of the rows, evenly drawn, in microseconds since the epoch;
         none where Spark itself observed.
+    of_partitions
+        ``pane_rows`` by partition, where that is known
+        (:class:`arroyo_nb.engine.pane_counts.CountedPanes`).
     """
 
     rows: int = 0
@@ -84,6 +87,9 @@ class Observed:
     closed_sessions: int = 0
     sessions: Sequence[tuple[datetime, datetime]] | None = None
     sample_us: Sequence[int] = ()
+    of_partitions: Mapping[tuple[int, int], Mapping[datetime, int]] = field(
+        default_factory=dict
+    )
 
 
 def numbered_assigners(root: Node) -> Iterator[tuple[WindowAggregate, int]]:
@@ -120,9 +126,16 @@ def pane(window: Window) -> timedelta:
 
 class WindowInputs:
     """Observes the rows that come into the window aggregates of one query, or those of
-    its tables where it has none."""
+    its tables where it has none.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    only_late
+        Late rows are counted, and nothing else is looked at.
+    """
+
+    def __init__(self, *, only_late: bool = False) -> None:
+        self.only_late = only_late
         self._counts: dict[str, PaneCounts] = {}
 
     def observed(
@@ -188,6 +201,7 @@ def _as_told(counted: CountedPanes) -> Mapping[str, Any]:
         "panes": panes,
         "exact": exact,
         "sample_us": counted.sample,
+        "of_partitions": counted.of_partitions,
     }
 
 
@@ -255,6 +269,10 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         closed_sessions=closed,
         sessions=sessions,
         sample_us=values.get("sample_us", ()),
+        of_partitions={
+            place: {_instant(start): rows for start, rows in panes.items()}
+            for place, panes in values.get("of_partitions", {}).items()
+        },
     )
 
 

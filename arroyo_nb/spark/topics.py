@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, decoding_options
+from arroyo_nb.engine.pane_counts import has_pane_counts, placed
 from arroyo_nb.formats import count_columns, reads_fields
 from arroyo_nb.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
@@ -63,6 +64,8 @@ def decoded(
             worker.names, (*spec.physical.names, *worker.beside), strict=True
         )
     )
+    if windowed and has_pane_counts(records.sparkSession):
+        records = placed(records, source.table.name, stream.record[PARTITION])
     found = payloads(records, stream, spec)
     return found.mapInArrow(worker, columns).selectExpr(*named)
 

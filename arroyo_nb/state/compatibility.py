@@ -83,6 +83,7 @@ class Edit(Enum):
     NAME = "name"
     STATE = "state folder"
     SOURCE = "source"
+    ADDED_COLUMNS = "nullable source columns more"
     COLUMNS = "source columns"
     EVENT_TIME = "event time"
     OPERATOR = "operator"
@@ -125,6 +126,9 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.NAME: Ruling(_FRESH, "the checkpoint is found by the job's name"),
     Edit.STATE: Ruling(_FRESH, "the checkpoint is in the other folder"),
     Edit.SOURCE: Ruling(_FRESH, "the offsets belong to the old source"),
+    Edit.ADDED_COLUMNS: Ruling(
+        _FORK, "no operator keeps them; rows that were read before are without them"
+    ),
     Edit.COLUMNS: Ruling(_FRESH, "rows that were read and kept have the old columns"),
     Edit.EVENT_TIME: Ruling(_FRESH, "rows that are kept have the old event time"),
     Edit.OPERATOR: Ruling(_FRESH, "state is found by the operator's place in the plan"),
@@ -351,7 +355,10 @@ def _of_sources(old: Source, new: Source) -> Iterator[Difference]:
         yield _changed(Edit.SOURCE, what, old, new)
         return
     if _columns(one) != _columns(other):
-        yield _changed(Edit.COLUMNS, f"the columns of '{one.name}'", old, new)
+        # A recorded source has its rows on a tape, with the columns of then.
+        are_added = is_streamed(new.table.connector) and _has_more(one, other)
+        edit = Edit.ADDED_COLUMNS if are_added else Edit.COLUMNS
+        yield _changed(edit, f"the columns of '{one.name}'", old, new)
     for name in sorted(one.options.keys() | other.options.keys()):
         if one.options.get(name) != other.options.get(name):
             edit = Edit.SOURCE_OPTION if _is_free(name, new) else Edit.SOURCE
@@ -369,6 +376,19 @@ def _is_free(option: str, source: Source) -> bool:
 
 def _columns(spec: TableSpec) -> tuple[object, ...]:
     return spec.physical, dict(spec.metadata), spec.primary_key, spec.event_time
+
+
+def _has_more(old: TableSpec, new: TableSpec) -> bool:
+    """Whether a table has the columns that it had, as they were, and others that may be
+    NULL. What an operator above keeps of them is compared with the operator."""
+    before, now = list(old.physical), list(new.physical)
+    metadata = {name: new.metadata.get(name) for name in old.metadata}
+    return (
+        [field for field in now if field in before] == before
+        and all(field.nullable for field in now if field not in before)
+        and metadata == dict(old.metadata)
+        and (old.primary_key, old.event_time) == (new.primary_key, new.event_time)
+    )
 
 
 def _of_table(sink: Sink) -> tuple[object, ...] | None:

@@ -7,7 +7,7 @@ that goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -87,8 +87,19 @@ def fork(folder: Path, name: str, *, old: Plan, new: Plan, identity: str) -> Pre
     return Prepared((note,), aside)
 
 
-def refuse(verdict: Verdict, name: str, wish: OnIncompatible, command: str) -> None:
+def refuse(
+    verdict: Verdict,
+    name: str,
+    wish: OnIncompatible,
+    command: str,
+    when_fresh: Callable[[], Iterable[str]] = tuple,
+) -> None:
     """Refuse what is not compatible in the way that is wished.
+
+    Parameters
+    ----------
+    when_fresh
+        Gives what a start from nothing does, in sentences.
 
     Raises
     ------
@@ -105,7 +116,12 @@ def refuse(verdict: Verdict, name: str, wish: OnIncompatible, command: str) -> N
     raise PromoteProblem(
         f"'{name}' was changed since its state was made, which it cannot go on from"
         f"{' in its place' * can_fork}:\n{reasons}",
-        hint=f"{ways}'{command} --fresh' starts from nothing; the old state is kept",
+        hint="\n".join(
+            (
+                f"{ways}'{command} --fresh' starts from nothing; the old state is kept",
+                *(() if can_fork else when_fresh()),
+            )
+        ),
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
+from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from arroyo_nb.views.formatting import plain
@@ -39,10 +41,27 @@ def is_interactive(shell: Shell) -> bool:
 
 
 def publish(data: Data) -> Any:
-    """A new output below the cell that is being executed; returns its handle."""
+    """A new output below the cell that is being executed; returns its handle. Without
+    IPython it is text on standard output."""
+    if get_ipython() is None:
+        return TextOutput(data, sys.stdout)
     return display(  # type: ignore[no-untyped-call]
         dict(data), raw=True, display_id=True
     )
+
+
+class TextOutput:
+    """An output where there is no cell: each state of it is printed."""
+
+    def __init__(self, data: Data, stream: TextIO) -> None:
+        self._stream = stream
+        self.update(data)
+
+    def update(self, data: Data, *, raw: bool = True) -> None:  # noqa: ARG002
+        """Print its text, if it has any."""
+        if text := str(data.get("text/plain", "")):
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
 
 
 class NotebookSlot:
@@ -60,7 +79,7 @@ class ProgressOutput:
     """One output that says how far something is."""
 
     def __init__(self) -> None:
-        self._slot: NotebookSlot | None = None
+        self._slot: NotebookSlot | TextOutput | None = None
 
     def tell(self, text: str) -> None:
         """Show a line in place of the one before."""
@@ -69,7 +88,9 @@ class ProgressOutput:
     def finish(self, data: Data) -> None:
         """Show the outcome in place of the last line."""
         if self._slot is None:
-            self._slot = NotebookSlot(data)
+            # Without IPython standard output has results only.
+            is_text = get_ipython() is None
+            self._slot = TextOutput(data, sys.stderr) if is_text else NotebookSlot(data)
         else:
             self._slot.update(data)
 

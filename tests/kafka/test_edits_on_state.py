@@ -34,7 +34,10 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 RULE = "\n" + "-" * 40 + "\n"
 BEGIN, MINUTE, SECOND = datetime(2024, 3, 1), timedelta(minutes=1), timedelta(seconds=1)
 WITHIN_S = 300
-FEW = ("window_comment", "window_delay", "window_key_more")
+FEW = (
+    *("window_comment", "window_delay", "window_key_more"),
+    "window_source_column_more",
+)
 """Edits of each kind, for a short test."""
 
 

@@ -122,6 +122,39 @@ def test_late_rows_are_counted_and_listed(new_topic, session, eventually):
     assert set(listed.column_names) >= {"id", "event_time", "window_end", "late_by"}
 
 
+def test_late_rows_are_counted_by_partition(new_topic, session, eventually):
+    made, other = new_topic(2), new_topic(1)
+    tables = made.declared(COLUMNS) + other.declared(COLUMNS, "u")
+    both = "(SELECT id, kind FROM t UNION ALL SELECT id, kind FROM u)"
+    # A job is not traced, and counts all the same.
+    run = session.run(tables + COUNTS.replace("FROM t", f"FROM {both}"), traced=False)
+    on_time, sent = made_up(300, 2, spread_ms=1), 0
+    for topic, partition, rows in (
+        (made, 0, on_time),
+        (other, 0, on_time),
+        (made, 0, on_time[-1:]),  # the next batch has their watermark
+        (made, 1, on_time[:7]),
+        (made, 0, on_time[:2]),
+        (other, 0, on_time[:1]),
+    ):
+        topic.send(*rows, partition=partition)
+        sent += len(rows)
+        eventually(lambda n=sent: run.rows_in == n, 60)
+    found = {
+        (source.name, share.partition): (share.rows, share.late_rows)
+        for source in run.snapshot().sources
+        for share in source.late_shares
+    }
+    assert found == {
+        ("t", None): (310, 9),
+        ("t", 0): (303, 2),
+        ("t", 1): (7, 7),
+        ("u", None): (301, 1),
+        ("u", 0): (301, 1),
+    }
+    assert run.snapshot().late_rows == 10
+
+
 def test_a_run_goes_on_from_its_checkpoint(new_topic, session, eventually, tmp_path):
     made = new_topic(2)
     rows = made_up(400, 3, spread_ms=HOUR // 2)

@@ -110,7 +110,7 @@ def test_run_tells_what_was_left_out_on_standard_error(
     assert len(out.splitlines()) > 100
     late, malformed = sorted(err.splitlines())
     assert malformed == "note: malformed: 2 rows of 'bad' dropped"
-    assert re.match(r"note: late: rows left out of 1 group", late)
+    assert late.startswith("note: late: 1 row missed a window that had closed")
 
 
 def test_run_whose_data_fails_says_why_and_exits_4(script, on_this_engine, capfd):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -180,3 +181,15 @@ def test_the_help_of_a_command_names_where_the_exit_codes_are(capsys):
     assert exit_code("run", "--help") == 0
     told = capsys.readouterr().out
     assert told.endswith("exit codes: arroyo-nb --help\n")
+
+
+def test_the_versions_and_the_jars_are_told(capsys):
+    assert main(["version", "--jars"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^pyspark \d", out, re.MULTILINE)
+    assert re.search(r"^java \d", out, re.MULTILINE)
+    assert "Spark's Kafka connector 4" in out
+    assert "not downloaded yet" in out
+    assert re.search(r"^  spark-token-provider-kafka\S+-4\S+\.jar$", out, re.MULTILINE)
+    assert main(["version"]) == 0
+    assert "token-provider" not in capsys.readouterr().out

@@ -22,7 +22,10 @@ OWN_ROOMS = ("connectors/", "feeds/connectors/", "kafka/")
 
 EXCEPTIONS = {
     # The magic and the command line have a local broker, whatever a table's connector.
-    *((name, "kafka") for name in ("magic_options.py", "line_commands.py")),
+    *(
+        (name, "kafka")
+        for name in ("magic_options.py", "line_commands.py", "cli/kafka_command.py")
+    ),
     # TABLESAMPLE is a clause that sqlglot calls so; a tape is also a folder's name.
     ("plan/refusals.py", "sample"),
     ("engine/warm.py", "tape"),
@@ -64,6 +67,7 @@ IMPORT_EXCEPTIONS = {
 KAFKA_USERS = {
     # What is of topics alone: the local broker, topics, peek, record, emit.
     *("kafka_commands.py", "views/topics.py", "editor/known_topics.py"),
+    *("cli/kafka_command.py", "cli/terminal.py"),
     # A feed's messages, and a file's lines, are guessed and declared as a topic's
     # records are.
     *("feed_commands.py", "file_commands.py"),

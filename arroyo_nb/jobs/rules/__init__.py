@@ -15,6 +15,7 @@ from arroyo_nb.jobs.rules.queries import (
 from arroyo_nb.jobs.rules.rule import LintedJob, LintRule, Severity
 from arroyo_nb.jobs.rules.tables import (
     append_only_sink,
+    connector_version,
     delivery_guarantee,
     disorder,
     inline_secret,
@@ -49,6 +50,7 @@ RULES = (
     LintRule(micro_batch_lateness, Severity.INFO),
     LintRule(flushed_at_end, Severity.WARNING),
     LintRule(time_zone, Severity.INFO),
+    LintRule(connector_version, Severity.INFO),
     LintRule(unbounded_state, Severity.WARNING),
     LintRule(non_deterministic, Severity.WARNING),
     LintRule(udf_package, Severity.WARNING),

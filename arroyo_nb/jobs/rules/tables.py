@@ -8,9 +8,12 @@ from pathlib import Path, PurePath
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, Direction, guarantee_of, holding
+from arroyo_nb.engine.command import spark_version
 from arroyo_nb.engine.folders import owner_of
+from arroyo_nb.engine.jars import used_jars
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
 from arroyo_nb.plan.nodes import Source, is_updating
+from arroyo_nb.plan.requirements import jar_sets
 from arroyo_nb.plan.tables.disorder import PREFIX
 from arroyo_nb.secrets_in_text import is_secret, secrets
 from arroyo_nb.with_options import REFERENCE, Holds
@@ -162,6 +165,24 @@ def append_only_sink(job: LintedJob) -> Iterator[Hit]:
         table = sink.table
         if table is not None and is_updating(sink) and not table.updating:
             yield Hit(f"'{table.name}' cannot show that a row is retracted", sink.span)
+
+
+def connector_version(job: LintedJob) -> Iterator[Hit]:
+    """A connector of Spark is of another version than Spark.
+
+    Spark's repository has no connector of some versions of Spark, so the newest release
+    before is used; the tests ran with it. Another Spark, as on a cluster, may not work
+    with it.
+
+    `arroyo-nb version --jars` lists the jars. `ARROYO_NB_JARS` names a folder with
+    others.
+    """
+    needed = jar_sets(job.plan.sinks)
+    for used in used_jars():
+        if used.jars.name in needed and used.place and used.other_than_spark:
+            yield Hit(
+                f"{used.jars.what} is {used.version}, and Spark is {spark_version()}"
+            )
 
 
 def delivery_guarantee(job: LintedJob) -> Iterator[Hit]:

@@ -112,7 +112,7 @@ class JobCollector:
         lags: Counter[tuple[str, int]] = Counter()
         away_s = dict(sight.sinks_away_s)
         for source in sight.snapshot.sources if sight.snapshot else ():
-            for part in source.partitions:
+            for part in source.partitions if source.ends_known else ():
                 lags[source.name, part.number] += part.lag
             if source.partitions or source.is_feed:
                 away_s[source.name] = max(away_s.get(source.name, 0.0), source.away_s)
@@ -122,7 +122,45 @@ class JobCollector:
             reachable.add_metric([self._job, name], seconds == 0)
         yield lag
         yield reachable
+        yield from self._of_late_rows(sight)
         yield from self._of_feeds(sight)
+
+    def _of_late_rows(self, sight: Sight) -> Iterator[Metric]:
+        """By partition where that is known, else of the source with an empty label: the
+        sum over all is the source's, each row once."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        labels = ["job", "source", "partition"]
+        rows = CounterMetricFamily(
+            "arroyo_nb_windowed_rows",
+            "Rows that came into windows, since the run started.",
+            labels=labels,
+        )
+        late = CounterMetricFamily(
+            "arroyo_nb_source_late_rows",
+            "Rows of these that came too late for a window, since the run started.",
+            labels=labels,
+        )
+        recent = GaugeMetricFamily(
+            "arroyo_nb_late_share",
+            "The share of late rows among those of the last 5 minutes, from 0 to 1.",
+            labels=labels,
+        )
+        sources = sight.snapshot.sources if sight.snapshot else ()
+        # Of two tables with one name: a label has one value.
+        for source in {source.name: source for source in sources}.values():
+            shares = source.late_shares
+            parts = [share for share in shares if share.partition is not None]
+            for share in parts or shares:
+                place = [self._job, source.name, _label(share.partition)]
+                rows.add_metric(place, share.rows)
+                late.add_metric(place, share.late_rows)
+        by_partition = {s.source for s in sight.late if s.partition is not None}
+        for found in sight.late:
+            if found.partition is not None or found.source not in by_partition:
+                place = [self._job, found.source, _label(found.partition)]
+                recent.add_metric(place, found.share)
+        yield from (rows, late, recent)
 
     def _of_feeds(self, sight: Sight) -> Iterator[Metric]:
         """What feeds may have missed, since the run started."""
@@ -184,6 +222,10 @@ class JobCollector:
         made = kind(f"arroyo_nb_{name}", text, labels=["job"])
         made.add_metric([self._job], value)
         return made
+
+
+def _label(partition: int | None) -> str:
+    return "" if partition is None else str(partition)
 
 
 def _counts(sight: Sight) -> Iterator[tuple[str, str, int]]:

@@ -32,6 +32,8 @@ SENTENCES: Mapping[str, str] = {
     "restarting": "restarting in {after_s:g} s, failure {failure} of {of}: {error}",
     "running": "running {where}",
     "serving": "serving /healthz, /readyz and /metrics at http://127.0.0.1:{port}",
+    "stop_forced": "it has not ended within {after_s:g} s: the process is ended; who "
+    "goes on does the last micro-batch again",
     "stop_late": "it has not ended within {after_s:g} s",
     "stopping": "stopping ({mode}): {reason}",
     "unknown_fields": "{new_unknown_records:,} records in the last minute have fields "
@@ -41,8 +43,14 @@ SENTENCES: Mapping[str, str] = {
 }
 """What a person is told of an event; of another one, nothing."""
 
+
+class _Dash:
+    def __format__(self, _: str) -> str:
+        return "-"
+
+
 UNKNOWN: Mapping[str, object] = {
-    "rows_in": 0, "rows_out": 0, "batch": "-", "watermark": "-"
+    "rows_in": 0, "rows_out": 0, "batch": "-", "watermark": "-", "lag": _Dash()
 }  # fmt: skip
 """What a sentence says of facts that an event does not have."""
 

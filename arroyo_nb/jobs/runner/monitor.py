@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs.runner.counts import Counts, noted_counts, write_progress
 from arroyo_nb.jobs.runner.readiness import unready_reasons
+from arroyo_nb.jobs.runner.recent_late_rows import RecentLateRows, RecentShare
 from arroyo_nb.jobs.runner.supervisor import JobState
-from arroyo_nb.run.observe.snapshot import before_end
+from arroyo_nb.run.observe.snapshot import before_end, total_lag
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +57,8 @@ class Sight:
         Of the present run; None and empty before there is one.
     sinks_away_s
         For how long the server of each sink that has one has not answered; 0: it does.
+    late
+        Of the rows of the last minutes, how many were late.
     """
 
     state: JobState
@@ -64,6 +67,12 @@ class Sight:
     snapshot: Snapshot | None = None
     queries: tuple[Vitals, ...] = ()
     sinks_away_s: Mapping[str, float] = field(default_factory=dict)
+    late: tuple[RecentShare, ...] = ()
+
+    @property
+    def lag(self) -> int | None:
+        """Records of topics that are still to be read; None: nobody knows yet."""
+        return None if self.snapshot is None else total_lag(self.snapshot.sources)
 
     @property
     def is_ready(self) -> bool:
@@ -81,7 +90,13 @@ class Sight:
             "counts": asdict(self.counts),
             "batch": None if picture is None else picture.batch_id,
             "watermark": _iso(picture),
-            "lag": 0 if picture is None else sum(s.lag for s in picture.sources),
+            "lag": self.lag,
+            # Of hundreds of partitions those say something that have late rows.
+            "late": [
+                share.noted()
+                for share in self.late
+                if share.partition is None or share.late_rows
+            ],
         }
 
 
@@ -111,6 +126,7 @@ class Monitor:
         self._was_ready: bool | None = None
         # Since when records have waited to be read; None: none do.
         self._behind_since_s: float | None = None
+        self._recent = RecentLateRows()
         self._failures: set[type[Exception]] = set()
         self._over = threading.Event()
 
@@ -143,6 +159,7 @@ class Monitor:
                 return Sight(supervisor.state, counts, tuple(reasons))
             picture, past = run.snapshot(0), self._counts_before(run)
             behind_s = self._behind_s(picture)
+            late = self._recent.take(picture.sources, time.monotonic())
         queries = tuple(output.vitals() for output in run.outputs)
         trigger, now_s = run.options.trigger, time.monotonic()
         away = {
@@ -156,9 +173,12 @@ class Monitor:
             away,
             trigger.total_seconds() if trigger else 0.0,
             behind_s,
+            late,
         )
         counts = past + Counts.of(picture)
-        return Sight(supervisor.state, counts, tuple(reasons), picture, queries, away)
+        return Sight(
+            supervisor.state, counts, tuple(reasons), picture, queries, away, late
+        )
 
     def _behind_s(self, picture: Snapshot) -> float:
         """For how long there have been records to read."""
@@ -219,7 +239,7 @@ class Monitor:
             **{f"new_{name}": count for name, count in asdict(news).items()},
             batch=picture.batch_id,
             watermark=_iso(picture),
-            lag=sum(source.lag for source in picture.sources),
+            lag=sight.lag,
         )
         # Of most formats it is not told, and 0 would say that there are none.
         if news.unknown_records:

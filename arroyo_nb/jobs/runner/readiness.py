@@ -7,13 +7,15 @@ within bounded time and beside the run, and a batch that does not end is noticed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
+from arroyo_nb.jobs.runner.recent_late_rows import RECENT_S
 from arroyo_nb.jobs.runner.supervisor import JobState
 
 if TYPE_CHECKING:
+    from arroyo_nb.jobs.runner.recent_late_rows import RecentShare
     from arroyo_nb.run.observe.snapshot import SourceProgress
     from arroyo_nb.run.observe.vitals import Vitals
 
@@ -25,6 +27,11 @@ STALLED_S = 30.0
 
 LONG_BATCHES, LONG_TRIGGERS = 3, 2
 """A batch may take so many times the longest one before it, or the trigger."""
+
+
+LATE_SHARE, LATE_ROWS = 0.5, 100
+"""A job does not do its work if so large a share of a source's rows, and so many of
+them, are late."""
 
 
 def stalled_after_s(longest_batch_s: float, trigger_s: float) -> float:
@@ -46,6 +53,7 @@ def unready_reasons(
     sinks_away_s: Mapping[str, float],
     trigger_s: float = 0.0,
     behind_s: float = inf,
+    late: Iterable[RecentShare] = (),
 ) -> Iterator[str]:
     """Why a job is not ready; nothing: it is.
 
@@ -64,6 +72,8 @@ def unready_reasons(
     behind_s
         For how long there have been records to read. A query that was idle before is
         given its time from then on.
+    late
+        The late rows of the last minutes.
     """
     if state is not JobState.RUNNING:
         yield f"the job is {state.value}"
@@ -80,6 +90,18 @@ def unready_reasons(
         waited_s = min(query.since_batch_s, behind_s) if lag else query.busy_s
         if waited_s >= bound_s:
             yield f"no batch of '{query.name}' has ended for {waited_s:.0f} s"
+    for share in late:
+        if share.late_rows >= LATE_ROWS and share.share >= LATE_SHARE:
+            yield _mostly_late(share)
+
+
+def _mostly_late(share: RecentShare) -> str:
+    of = "" if share.partition is None else f", partition {share.partition}"
+    return (
+        f"{share.late_rows:,} of {share.rows:,} rows of '{share.source}'{of} in the "
+        f"last {RECENT_S / 60:.0f} minutes were late: their windows had closed, and no "
+        "result has them"
+    )
 
 
 def _away(source: SourceProgress) -> str:

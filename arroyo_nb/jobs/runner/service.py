@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from arroyo_nb.jobs.runner.endpoint import JobCollector, served
 from arroyo_nb.jobs.runner.monitor import Monitor
 from arroyo_nb.jobs.runner.record import JobRecord
 from arroyo_nb.jobs.runner.resume_point import resume_point
+from arroyo_nb.jobs.runner.stop_limit import StopLimit
 from arroyo_nb.jobs.runner.supervisor import JobState, Restarts, Supervisor, Tell
 from arroyo_nb.run.stopping import StopMode
 
@@ -60,6 +62,7 @@ def serve(
     mode: StopMode = StopMode.CHECKPOINT,
     restarts: Restarts | None = None,
     text: Callable[[ArroyoError], str] = str,
+    stop_limit: StopLimit | None = None,
 ) -> Ended:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
@@ -82,6 +85,9 @@ def serve(
         When a run that failed begins again.
     text
         An error as it is told, with its place in the job's file.
+    stop_limit
+        By when this process ends once a signal stops it, whatever holds it up; None:
+        it is not ended by force.
 
     Returns
     -------
@@ -107,6 +113,9 @@ def serve(
             facts["where"] = where
         record.tell(event, level=level, **facts)
 
+    def tell_forced(after_s: float) -> None:
+        log.tell("stop_forced", level="warn", after_s=after_s)
+
     record = JobRecord(name, folder, log.tell)
     supervisor = Supervisor(
         begin_at_resume_point,
@@ -115,12 +124,15 @@ def serve(
         restarts,
         last_facts=lambda: asdict(monitor.look().counts),
         text=text,
+        stop_limit=stop_limit,
     )
     monitor = Monitor(supervisor, folder, log.tell)
     heard: list[signal.Signals] = []
 
     def stop(number: signal.Signals) -> None:
         heard.append(number)
+        if stop_limit is not None:
+            stop_limit.begin(number, partial(tell_forced, stop_limit.seconds))
         supervisor.stop(number.name, requested_mode(folder) or mode)
 
     with (

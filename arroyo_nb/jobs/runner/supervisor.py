@@ -18,17 +18,12 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from arroyo_nb.errors import ArroyoError, Unreached
+from arroyo_nb.jobs.runner.stop_limit import StopLimit
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.stopping import StopMode
 
 LOOK_S = 0.1
 """How often a run, and whether it is to stop, is looked at."""
-
-STOP_S = 120.0
-"""How long a stop may take: what is being written is written first."""
-
-GIVE_UP_S = 30.0
-"""How long after that a stop that waits for nothing may take."""
 
 
 class JobState(Enum):
@@ -127,6 +122,8 @@ class Supervisor(Generic[R]):
         Gives what is told of its end beside the state.
     text
         An error as it is told: the first time whole, after that its message only.
+    stop_limit
+        How long a stop waits for what is being written, and for the end.
 
     Attributes
     ----------
@@ -148,7 +145,9 @@ class Supervisor(Generic[R]):
         restarts: Restarts | None = None,
         last_facts: Callable[[], Mapping[str, object]] = dict,
         text: Callable[[ArroyoError], str] = str,
+        stop_limit: StopLimit | None = None,
     ) -> None:
+        self._limit = stop_limit or StopLimit()
         self._begin = begin
         self._may_pass = may_pass
         self._tell = tell
@@ -247,13 +246,13 @@ class Supervisor(Generic[R]):
     def _end(self, run: Supervised) -> None:
         self._tell("stopping", reason=self._stopping, mode=self._mode.value)
         run.stop(self._stopping, self._mode)
-        if run.wait_quietly(STOP_S):
+        if run.wait_quietly(self._limit.writing_s):
             if run.state is RunState.STOPPED and run.note != self._stopping:
                 self._tell("note", level="warn", text=run.note)
             return
-        self._tell("stop_late", level="warn", after_s=STOP_S)
+        self._tell("stop_late", level="warn", after_s=self._limit.writing_s)
         run.stop(self._stopping, StopMode.IMMEDIATE)
-        run.wait_quietly(GIVE_UP_S)
+        run.wait_quietly(self._limit.leaving_s)
 
     def _after_failure(self, error: ArroyoError, held_s: float) -> JobState | None:
         self._ran = self._ran or held_s > 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.late_ledger import late_in_results
+from arroyo_nb.run.observe.late_shares import of_source
 from arroyo_nb.run.observe.late_table import table_names
 from arroyo_nb.run.observe.plan_steps import plan_steps
 from arroyo_nb.run.observe.snapshot import (
@@ -255,6 +256,7 @@ def _sources(run: Run, seen_here: QueryObservation) -> Iterator[SourceProgress]:
     known = run.sources.sources(seen_here.positions_of_batch or {})
     notes = data_notes(run)
     streams = [source for source in known if not source.looked_up]
+    counted = [shares for seen in all_seen for shares in seen.late_shares]
     for source in known:
         dropped = [seen.dropped_rows[source.name] for seen in all_seen]
         # Of unusable event times each output that reads the source finds the same ones,
@@ -268,6 +270,7 @@ def _sources(run: Run, seen_here: QueryObservation) -> Iterator[SourceProgress]:
             unknown_records=fit.counts.unknown,
             bad=(*source.bad, *dict.fromkeys(bad))[:SHOWN_BAD_ROWS],
             notes=notes.get(source.name, ()),
+            late_shares=of_source(counted, source.name),
             max_event_time=seen_here.newest_time(source),
         )
         then = seen_here.sources_now.get(source.name)

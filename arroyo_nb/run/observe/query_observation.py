@@ -25,6 +25,7 @@ from arroyo_nb.run.observe.idle_sources import (
     IdleSources,
     SourceAtBatch,
 )
+from arroyo_nb.run.observe.late_shares import LateShares
 from arroyo_nb.run.observe.progress import (
     LoggedBatch,
     TriggerProgress,
@@ -83,6 +84,8 @@ class QueryObservation:
         when that was started.
     is_traced
         Whether the rows of its windows are counted.
+    late_shares
+        How many rows of each of its windows were late, also where it is not traced.
     row_trace
         The rows that it has read, where it is traced and has no window.
     ends_read
@@ -122,7 +125,9 @@ class QueryObservation:
     def __init__(self, sink: nodes.Sink, *, traced: bool, preview: Preview | None):
         self.lock = RLock()
         self.is_traced = traced
-        self.aggregates = window_assigners(sink) if traced else ()
+        assigners = window_assigners(sink)
+        self.aggregates = assigners if traced else ()
+        self.late_shares = tuple(map(LateShares, assigners))
         self.traces = tuple(
             Trace(node.assign, _delay(node))
             for node in self.aggregates
@@ -198,7 +203,8 @@ class QueryObservation:
     def late_rows(self) -> int:
         """Rows that came after a window of theirs had closed, each counted once for
         each aggregate, however many windows it missed; of sessions at most so many."""
-        return sum(trace.late_rows for trace in self.traces)
+        counted = self.traces if self.is_traced else self.late_shares
+        return sum(each.late_rows for each in counted)
 
     @property
     def traced_inputs(self) -> Sequence[tuple[nodes.Node, int]]:
@@ -317,9 +323,13 @@ class QueryObservation:
     def _trace_windows(
         self, progress: TriggerProgress, late_watermark: datetime
     ) -> None:
-        """Add what a batch put into each window aggregate to its trace."""
-        for index, trace in enumerate(self.traces):
+        """Count what a batch put into each window aggregate; add it to its trace."""
+        for index, shares in enumerate(self.late_shares):
             observed = read_observed(progress.observed, index)
+            shares.add(observed, late_watermark)
+            if not self.is_traced:
+                continue
+            trace = self.traces[index]
             self._advance(observed.max_event_time)
             trace.add(
                 TracedBatch(

@@ -5,6 +5,7 @@ A snapshot is made under the run's lock and never changes; views never touch Spa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -85,6 +86,23 @@ class PartitionProgress:
 
 
 @dataclass(frozen=True)
+class LateShare:
+    """How many of the ``rows`` that came into windows missed one.
+
+    They are those of a source, or of one ``partition`` of it.
+    """
+
+    partition: int | None
+    rows: int
+    late_rows: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; 0 without a row."""
+        return self.late_rows / self.rows if self.rows else 0.0
+
+
+@dataclass(frozen=True)
 class SourceProgress:
     """One source of the run: rows so far, newest event time, pace, and the ``delay``
     that its watermark allows, None where an expression says it row by row.
@@ -92,7 +110,10 @@ class SourceProgress:
     What is odd in its rows ``notes`` say, each in a sentence. One that is ``looked_up``
     has no time; where it is asked by key, its rows are not known, and ``dropped_rows``
     counts those of the stream that met a bad record. ``dropped_before`` says how many
-    of the dropped rows an earlier run on the same folder counted. ``unknown_records``
+    of the dropped rows an earlier run on the same folder counted. ``late_shares`` says
+    how many of its rows came too late for a window: of all of it, then of each
+    partition; nothing where none came into windows. ``ends_known`` is false until the
+    broker has said where the partitions of a topic end. ``unknown_records``
     counts those with fields that its schema does not know, where its format tells. Only
     a topic has ``partitions``, ``rows_per_s``; it and a feed have seconds for which the
     server has been ``away``, a feed with the reason. A feed was connected again
@@ -132,6 +153,8 @@ class SourceProgress:
     idle_s: float = 0.0
     idle_partitions: tuple[int, ...] = ()
     dropped_before: int = 0
+    late_shares: tuple[LateShare, ...] = ()
+    ends_known: bool = True
 
     @property
     def waiting(self) -> bool:
@@ -497,6 +520,15 @@ class Snapshot:
     output_counts: tuple[OutputProgress, ...] = ()
     idle_periods: tuple[IdlePeriod, ...] = ()
     clock_axis: bool | None = None
+
+
+def total_lag(sources: Iterable[SourceProgress]) -> int | None:
+    """How many records of all topics are still to be read; None: no source is a topic,
+    or a broker has not said yet where its topic ends."""
+    topics = [source for source in sources if source.partitions]
+    if not topics or not all(source.ends_known for source in topics):
+        return None
+    return sum(source.lag for source in topics)
 
 
 def before_end(instant: datetime | None) -> datetime | None:

@@ -414,6 +414,7 @@ class StreamReader:
             rows_per_s=self._rate(now_s),
             away_s=away_s,
             older_records=self._stream.older_records,
+            ends_known=self.bounded or bool(looked.ends),
         )
 
     def _partitions(

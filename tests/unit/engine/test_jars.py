@@ -12,8 +12,8 @@ import pytest
 
 from arroyo_nb.engine import EngineProblem, ivy, jars
 from arroyo_nb.engine.cache_lock import lock
-from arroyo_nb.engine.jar_coordinates import Coordinates
-from arroyo_nb.engine.jars import FOLDER, JarSet, resolve
+from arroyo_nb.engine.jar_coordinates import Coordinates, pinned
+from arroyo_nb.engine.jars import FOLDER, JarSet, resolve, used_jars
 from arroyo_nb.engine.java import Java
 
 THING = Coordinates("org.example", "thing", "1.9")
@@ -245,3 +245,27 @@ def test_a_cache_that_cannot_be_written_is_told(
         resolve(FIXED)
     assert "ARROYO_NB_CACHE" in str(told.value.hint)
     assert FOLDER in str(told.value.hint)
+
+
+def test_it_is_told_which_jars_are_used(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jars, "_SETS", {FOLLOWER.name: FOLLOWER})
+    (used,) = used_jars()
+    assert (used.version, used.place) == ("1.9", None)  # nothing is downloaded yet
+    resolve(FOLLOWER)
+    (used,) = used_jars()
+    assert used.files == ("part-2.0.jar", "thing-1.9.jar")
+    assert (used.version, used.other_than_spark) == ("1.9", "1.9")
+    assert used.place is not None
+    assert used.place.is_dir()
+    monkeypatch.setattr(jars, "spark_version", lambda: "1.9")
+    assert not used.other_than_spark
+
+
+def test_the_pinned_jars_of_spark_are_one_release() -> None:
+    pins = [*pinned("spark-kafka"), *pinned("kafka-broker")]
+    of_spark = {jar.version for jar in pins if jar.group == "org.apache.spark"}
+    assert len(of_spark) == 1
+    previews = ("preview", "rc", "snapshot", "alpha", "beta", "-m")
+    assert not [j for j in pins if any(word in j.version.lower() for word in previews)]

@@ -20,7 +20,7 @@ from arroyo_nb.engine.config import CLUSTER, SQL, cluster_settings
 from arroyo_nb.engine.jars import CONNECTOR, packages
 from arroyo_nb.engine.spark_submit import submitted
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.runner.supervisor import STOP_S
+from arroyo_nb.jobs.runner.stop_limit import STOP_LIMIT_S
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.jobs.targets import TARGETS
@@ -209,7 +209,7 @@ def test_the_operator_takes_the_manifest():
         spec[pod]["volumeMounts"][0]["mountPath"] for pod in ("driver", "executor")
     ]
     assert {*mounts} == {spec["arguments"][1]}
-    assert spec["driver"]["terminationGracePeriodSeconds"] > STOP_S
+    assert spec["driver"]["terminationGracePeriodSeconds"] >= STOP_LIMIT_S
 
 
 def test_a_field_that_the_operator_does_not_know_is_seen():

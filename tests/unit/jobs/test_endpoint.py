@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -16,9 +19,11 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs.runner.counts import Counts
 from arroyo_nb.jobs.runner.endpoint import JobCollector, served
 from arroyo_nb.jobs.runner.monitor import Sight
+from arroyo_nb.jobs.runner.recent_late_rows import RecentShare
 from arroyo_nb.jobs.runner.server import HOST
 from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.observe.snapshot import (
+    LateShare,
     PartitionProgress,
     RunState,
     Snapshot,
@@ -35,6 +40,7 @@ TOPIC = SourceProgress(
     delay=timedelta(),
     bounded=False,
     partitions=(PartitionProgress(0, 5, 9), PartitionProgress(1, 7, 7)),
+    late_shares=(LateShare(None, 8, 2), LateShare(0, 5, 0), LateShare(1, 3, 2)),
 )
 PICTURE = Snapshot(
     "job",
@@ -67,7 +73,8 @@ class Supervisor:
             return Sight(self.state, reasons=("the job is waiting",))
         counts = Counts(8, 3, 2, 1, 6)
         away = {"out": 0.0}
-        return Sight(self.state, counts, self.reasons, PICTURE, (QUERY,), away)
+        late = (RecentShare("clicks", None, 4, 1), RecentShare("clicks", 1, 2, 1))
+        return Sight(self.state, counts, self.reasons, PICTURE, (QUERY,), away, late)
 
 
 def ask(port, path):
@@ -103,7 +110,10 @@ def test_health_follows_the_job(job, port):
 
 def test_readiness_is_not_liveness(job, port):
     status, body = ask(port, "/readyz")
-    assert (status, json.loads(body)["ready"]) == (200, True)
+    said = json.loads(body)
+    assert (status, said["ready"], said["lag"]) == (200, True, 4)
+    counts = {"source": "clicks", "partition": 1, "rows": 2, "late_rows": 1}
+    assert said["late"][1] == {**counts, "share": 0.5}
     job.reasons = ("the broker of 'clicks' has not answered for 31 s",)
     status, body = ask(port, "/readyz")
     assert (status, json.loads(body)["reasons"]) == (503, list(job.reasons))
@@ -144,6 +154,11 @@ def test_metrics_are_those_of_the_present_run(job, port):
         ("arroyo_nb_watermark_timestamp_seconds",): 60,
         ("arroyo_nb_lag_records", "0", "clicks"): 4,
         ("arroyo_nb_lag_records", "1", "clicks"): 0,
+        ("arroyo_nb_windowed_rows_total", "0", "clicks"): 5,
+        ("arroyo_nb_windowed_rows_total", "1", "clicks"): 3,
+        ("arroyo_nb_source_late_rows_total", "0", "clicks"): 0,
+        ("arroyo_nb_source_late_rows_total", "1", "clicks"): 2,
+        ("arroyo_nb_late_share", "1", "clicks"): 0.5,
         ("arroyo_nb_broker_reachable", "clicks"): 1,
         ("arroyo_nb_broker_reachable", "out"): 1,
         ("arroyo_nb_since_batch_seconds", "0", "out"): 3,
@@ -166,11 +181,37 @@ def test_the_alerts_and_the_dashboard_name_metrics_that_there_are(port):
         text = (MONITORING / file).read_text()
         named = set(re.findall(r"\barroyo_nb_[a-z_]+", text))
         assert len(named) >= 5
-        assert named <= served_names, file
+        assert named <= served_names, f"{file}: {named - served_names}"
     rules = yaml.safe_load((MONITORING / "alerts.yaml").read_text())
     assert all(rule["expr"] for group in rules["groups"] for rule in group["rules"])
     panels = json.loads((MONITORING / "dashboard.json").read_text())["panels"]
     assert all(target["expr"] for panel in panels for target in panel["targets"])
+
+
+def test_alerts_fire_of_a_dead_process_and_of_late_rows():
+    promtool = shutil.which("promtool") or os.environ.get("PROMTOOL")
+    if promtool is None:
+        pytest.skip("no promtool, which is part of Prometheus")
+    cases = Path(__file__).with_name("alerts_test.yaml")
+    subprocess.run([promtool, "test", "rules", cases], check=True)
+
+
+@pytest.mark.parametrize("alert", ["JobDown", "RowsLate", "PartitionLate"])
+def test_an_alert_is_tested(alert):
+    cases = yaml.safe_load(Path(__file__).with_name("alerts_test.yaml").read_text())
+    tested = [case for test in cases["tests"] for case in test["alert_rule_test"]]
+    assert any(c["alertname"] == alert and c.get("exp_alerts") for c in tested)
+    rules = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"][0]
+    (found,) = (rule for rule in rules["rules"] if rule["alert"] == alert)
+    assert alert != "JobDown" or "absent(" in found["expr"]
+
+
+@pytest.mark.parametrize("unknown", [{"ends_known": False}, {"partitions": ()}])
+def test_a_lag_that_nobody_knows_is_null(job, port, monkeypatch, unknown):
+    sources = (replace(TOPIC, **unknown),)
+    monkeypatch.setattr(f"{__name__}.PICTURE", replace(PICTURE, sources=sources))
+    assert json.loads(ask(port, "/readyz")[1])["lag"] is None
+    assert not any(name == "arroyo_nb_lag_records" for name, *_ in metrics(port))
 
 
 def test_nothing_else_is_served(port):

@@ -55,6 +55,31 @@ def test_a_function_may_import_what_is_listed_and_what_python_has():
     assert "udf-package" not in codes(found(listed))
 
 
+@pytest.mark.parametrize("spark", ["4.2.0", "4.3.0"])
+def test_a_connector_of_another_version_than_spark_is_told(
+    monkeypatch, tmp_path, spark
+):
+    from arroyo_nb.engine import jars
+    from arroyo_nb.engine.jar_coordinates import pinned
+    from arroyo_nb.jobs.rules import tables
+
+    monkeypatch.setenv(jars.FOLDER, str(tmp_path))
+    for module in (jars, tables):
+        monkeypatch.setattr(module, "spark_version", lambda: spark)
+    for jar in pinned(jars.CONNECTOR.name):
+        version = "4.2.0" if jar.group == "org.apache.spark" else jar.version
+        (tmp_path / jar._replace(version=version).file).touch()
+    topic = (
+        "CREATE TABLE ticks (counter INT) WITH (connector = 'kafka', type = 'source', "
+        "bootstrap_servers = 'b:9092', topic = 't', format = 'json')"
+    )
+    spec = replace(SPEC, tables=(TableDefinition("ticks", topic),))
+    told = [f.message for f in found(spec) if f.rule.code == "connector-version"]
+    said = "Spark's Kafka connector is 4.2.0, and Spark is 4.3.0"
+    assert told == ([said] if spark == "4.3.0" else [])
+    assert "connector-version" not in codes(found(SPEC))  # it needs no connector
+
+
 def test_a_report_has_each_finding_and_the_page_of_its_rule_once():
     twice = replace(SPEC, sql=SPEC.sql * 2)
     text = report(found(twice))

@@ -108,7 +108,8 @@ def test_what_begins_anew_is_refused_also_as_a_fork(folder):
         assert "fresh: the state of UpdatingAggregate" in told
         assert "--fork" not in told
         assert f"'{RUN} --fresh' starts from nothing" in told
-    (told,) = done(folder, KEY, OnIncompatible.FRESH)
+    told, again = done(folder, KEY, OnIncompatible.FRESH)
+    assert again.startswith("'t' is read from its beginning again: 's' gets")
     assert str(folder.with_name("job.aside-1")) in told
     assert judged(folder, version(KEY)) is None
     assert done(folder, KEY) == []

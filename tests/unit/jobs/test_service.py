@@ -4,9 +4,12 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
+from machine import allowed
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs.owner import JobProcess
@@ -89,3 +92,47 @@ def test_why_it_failed_is_given(out, tmp_path):
     assert ended == (JobState.FAILED, wrong, None, False)
     # It never had the folder, which may be that of another process.
     assert JobProcess.of(tmp_path) is None
+
+
+HANGS = """
+import sys, time
+from pathlib import Path
+from arroyo_nb.jobs.runner.log import JsonLog
+from arroyo_nb.jobs.runner.service import serve
+from arroyo_nb.jobs.runner.stop_limit import StopLimit
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot
+from arroyo_nb.run.options import RunOptions
+
+class Run:
+    error, running_s, state, note = None, 1.0, RunState.RUNNING, ""
+    outputs, options = (), RunOptions()
+
+    def snapshot(self, rows):
+        return Snapshot("job", self.state)
+
+    def stop(self, note, mode):
+        time.sleep(1000)  # as a disk that answers no more
+
+    def wait_quietly(self, timeout=None):
+        time.sleep(0.05)
+        return False
+
+log = JsonLog("job", sys.stderr)
+serve("job", Run, log, folder=Path(sys.argv[1]), stop_limit=StopLimit(1.0))
+"""
+
+
+def test_a_stop_that_hangs_is_ended_at_its_limit(tmp_path):
+    command = [sys.executable, "-c", HANGS, str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            events = (json.loads(line) for line in process.stderr)
+            next(event for event in events if event["event"] == "running")
+            told_s = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            last = [event["event"] for event in events][-1]
+            assert process.wait(60) == 128 + signal.SIGTERM
+        finally:
+            process.kill()
+    assert last == "stop_forced"
+    assert 1.0 <= time.monotonic() - told_s < allowed(5)

@@ -1,0 +1,91 @@
+"""``arroyo-nb kafka``: a broker on this machine, for tests and for trying things."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+
+from arroyo_nb.cli.arguments import Commands, add_command
+from arroyo_nb.cli.exit_codes import FINISHED, UsageProblem
+from arroyo_nb.kafka.local import shared
+
+NAME = "kafka"
+WORDS = ("start", "stop", "status", "create", "serve")
+EXAMPLES = {
+    NAME: """\
+  arroyo-nb kafka start
+  arroyo-nb kafka create orders --partitions 2
+  arroyo-nb kafka stop"""
+}
+HINT = "arroyo-nb kafka start makes a local one"
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    text = "start or stop a Kafka broker on this machine, for tests; or say where it is"
+    kafka = add_command(commands, NAME, text, _kafka)
+    kafka.add_argument(
+        "word",
+        metavar="|".join(WORDS),
+        choices=WORDS,
+        help="start it in the background, with no data; stop it, and delete its data; "
+        "create a topic; or be it in the foreground, until Ctrl-C",
+    )
+    kafka.add_argument("topic", metavar="TOPIC", nargs="?", help="of create: its name")
+    said = "of create: how many, else 1"
+    kafka.add_argument("--partitions", type=int, default=1, metavar="N", help=said)
+
+
+def broker(word: str) -> str:
+    """Start or stop the broker of this machine; what is said of it.
+
+    Raises
+    ------
+    ArroyoError
+        When it cannot be started.
+    """
+    if word == "start":
+        from arroyo_nb.cli.terminal import say_progress
+
+        return f"Kafka is at {shared.start(say_progress).bootstrap_servers}"
+    if word == "stop":
+        return "stopped the local broker" if shared.stop() else "there is none"
+    there = shared.shared_broker()
+    if there is None:
+        return f"there is no local broker: {HINT}"
+    return f"Kafka is at {there.bootstrap_servers}, process {there.pid}"
+
+
+def servers(usage: str) -> str:
+    """Where the broker of this machine is.
+
+    Raises
+    ------
+    UsageProblem
+        When there is none; ``usage`` is how another is named.
+    """
+    if (there := shared.shared_broker()) is None:
+        raise UsageProblem(
+            "there is no local broker to ask", hint=f"{usage} asks another; {HINT}"
+        )
+    return there.bootstrap_servers
+
+
+def _kafka(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.cli.terminal import say_progress
+
+    if (arguments.word == "create") != bool(arguments.topic):
+        raise UsageProblem("arroyo-nb kafka create takes the name of a topic")
+    if arguments.word == "create":
+        there = shared.shared_broker()
+        if there is None:
+            raise UsageProblem("there is no local broker", hint=HINT)
+        there.create_topic(arguments.topic, arguments.partitions)
+        print(f"created '{arguments.topic}' at {there.bootstrap_servers}")
+    elif arguments.word == "serve":
+        # Its end deletes its data: SIGTERM is heard as an interrupt is.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        shared.serve(say_progress)
+    else:
+        print(broker(arguments.word))
+    return FINISHED
