@@ -35,6 +35,7 @@ from arroyo_nb.functions.types import (
     has_floats,
     is_integer,
     is_number,
+    key_of,
 )
 from arroyo_nb.functions.user_defined import UserDefined
 from arroyo_nb.registry import did_you_mean
@@ -67,7 +68,8 @@ class ParameterKind(Enum):
     what is common to them. ``TYPED_LIST`` takes no bare NULL. A way into a document of
     JSON has names and indices. FLOAT and BIGINT take no other type, and FLOAT_OR_WHOLE
     makes a FLOAT of what it takes. A moment is a TIMESTAMP of any precision, or a DATE;
-    a text is read as a TIMESTAMP."""
+    a text is read as a TIMESTAMP. A key becomes one of the map's, which is the first
+    argument."""
 
     ANY = "any"
     NUMBER = "number"
@@ -85,6 +87,7 @@ class ParameterKind(Enum):
     FLOAT_OR_WHOLE = "FLOAT or whole number"
     BIGINT = "BIGINT"
     MOMENT = "TIMESTAMP"
+    MAP_KEY = "key of the map"
 
 
 _RELATED_LISTS = (ParameterKind.LIST, ParameterKind.TYPED_LIST)
@@ -230,6 +233,9 @@ class Signature:
         """What each argument is cast to."""
         wanted = self._parameters(len(types))
         own = [_own(g, want) for g, want in zip(types, wanted, strict=True)]
+        if ParameterKind.MAP_KEY in wanted:
+            place = wanted.index(ParameterKind.MAP_KEY)
+            own[place] = key_of(types[0]) or types[place]
         if self.relates:
             common = self._common(types) or NULL
             related: dict[Parameter, Type] = {
@@ -311,7 +317,7 @@ def _fits(given: Type, wanted: Parameter) -> bool:
     match wanted:
         case ParameterKind.FLOAT_OR_WHOLE:
             return given == FLOAT or is_integer(given)
-        case ParameterKind.ANY | ParameterKind.ELEMENT:
+        case ParameterKind.ANY | ParameterKind.ELEMENT | ParameterKind.MAP_KEY:
             return True
         case ParameterKind.NUMBER:
             return is_number(given)
