@@ -13,7 +13,12 @@ from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.codecs.timestamps import timestamp_text
-from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
+from arroyo_nb.functions.datafusion import (
+    Operand,
+    datafusion_call,
+    text_literal,
+    type_name,
+)
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import text_constant
 from arroyo_nb.functions.text_casts import text_as
@@ -55,6 +60,7 @@ def cast(
     target: Type,
     *,
     literal: str | None = None,
+    constant: str | None = None,
     tries: bool = False,
     only_where: str = "",
 ) -> str:
@@ -64,6 +70,8 @@ def cast(
     ----------
     literal
         The value of a text literal.
+    constant
+        SQL of DataFusion for a literal of a time or an interval.
     tries
         Whether it is TRY_CAST.
     only_where
@@ -75,11 +83,12 @@ def cast(
     """
     if source == target:
         return value
-    if literal is not None and (constant := text_constant(literal, target)):
-        return constant
+    if literal is not None and (known := text_constant(literal, target)):
+        return known
     if template := datafusion_cast(source, target, tries=tries):
-        as_text = None if literal is None else text_literal(literal)
-        operands = [Operand(value, source, as_text)]
+        if literal is not None:
+            constant = text_literal(literal)
+        operands = [Operand(value, source, constant)]
         return datafusion_call(template, operands, target, only_where=only_where)
     special = _special(source, target)
     if special is not None:
@@ -108,7 +117,7 @@ def datafusion_cast(
         return ""
     if not _in_datafusion(source, target):
         return ""
-    return f"{_word(tries)}({{0}} AS {target})"
+    return f"{_word(tries)}({{0}} AS {type_name(target)})"
 
 
 def decimal_constant(number: str, target: Decimal) -> str:
@@ -144,6 +153,9 @@ def _in_datafusion(source: Type, target: Type) -> bool:
             return True
         case _, ListOf(element):
             return _in_datafusion(source, element)
+        case StructOf(ones), StructOf(others):
+            pairs = zip(ones, others, strict=True)
+            return any(_in_datafusion(one.type, other.type) for one, other in pairs)
     return (_kind(source), _kind(target)) in _IN_DATAFUSION
 
 
@@ -272,15 +284,21 @@ def _single_element(value: str, source: Type, target: Type, tries: bool) -> str:
 
 
 def _fields(value: str, source: Type, target: Type, tries: bool) -> str:
-    """Field by field, by their places."""
+    """Field by field, by their places; none of them is DataFusion's."""
     assert isinstance(source, StructOf)
     assert isinstance(target, StructOf)
-    fields = ", ".join(
-        f"{quoted_text(new.name)}, "
-        + cast(f"{value}.{quoted(old.name)}", old.type, new.type, tries=tries)
-        for old, new in zip(source.fields, target.fields, strict=True)
-    )
-    return f"IF({value} IS NULL, NULL, named_struct({fields}))"
+    pairs = [*zip(source.fields, target.fields, strict=True)]
+
+    def write(texts: Sequence[str]) -> str:
+        (struct,) = texts
+        fields = ", ".join(
+            f"{quoted_text(new.name)}, "
+            + cast(f"{struct}.{quoted(old.name)}", old.type, new.type, tries=tries)
+            for old, new in pairs
+        )
+        return f"IF({struct} IS NULL, NULL, named_struct({fields}))"
+
+    return once(write, [value])
 
 
 def _from_text(value: str, _source: Type, target: Type, tries: bool) -> str:

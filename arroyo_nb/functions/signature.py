@@ -21,6 +21,7 @@ from arroyo_nb.functions.datafusion import (
     Operand,
     datafusion_call,
     text_literal,
+    type_name,
 )
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
@@ -169,7 +170,7 @@ Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | ClockTemplate
 """Spark SQL with ``{0}``, ``{1}``; ``{all}`` is all arguments. Or a function."""
 
 ElementTemplate: TypeAlias = Callable[[Sequence[Argument], int], str | None]
-Guard: TypeAlias = Callable[[Sequence[str]], str]
+Guard: TypeAlias = Callable[[Sequence[Argument]], str]
 DataFusionTemplate: TypeAlias = Callable[[Sequence[Argument]], str]
 """SQL of DataFusion with ``{0}``, ``{1}`` for a call; empty: Spark means it alike."""
 
@@ -412,8 +413,8 @@ class ScalarFunction:
         where it needs less than the list; None where it does not.
     only_where
         Of a function that does not look at each argument of each row: the condition
-        under which it looks at one, as Spark SQL text, made of the texts of those
-        before it; empty: always. None: it looks at all.
+        under which it looks at one, as Spark SQL text, made of those before it; empty:
+        always. None: it looks at all.
     datafusion
         Which calls DataFusion evaluates, and how they are written in its SQL; None:
         Spark evaluates all.
@@ -549,9 +550,15 @@ class ScalarFunction:
             replace(
                 a,
                 sql=cast(
-                    a.sql, a.type, target, literal=a.literal, only_where=only_where
+                    a.sql,
+                    a.type,
+                    target,
+                    literal=a.literal,
+                    constant=a.constant,
+                    only_where=only_where,
                 ),
                 type=target,
+                constant=_constant_as(target, a),
                 was_null=a.type == NULL,
             )
             for a, target in zip(arguments, targets, strict=True)
@@ -648,6 +655,12 @@ def literal_word(
     return word
 
 
+def _constant_as(target: Type, argument: Argument) -> str | None:
+    if argument.constant is None or argument.type == target:
+        return argument.constant
+    return f"CAST({argument.constant} AS {type_name(target)})"
+
+
 def operand(argument: Argument) -> Operand:
     """An argument as an operand of a call of DataFusion."""
     if argument.was_null:
@@ -658,6 +671,6 @@ def operand(argument: Argument) -> Operand:
         constant = text_literal(argument.literal)
     elif argument.literal is not None and isinstance(argument.type, Timestamp):
         constant = f"CAST({text_literal(argument.literal)} AS {argument.type})"
-    elif argument.number is not None:
+    elif argument.number is not None and is_number(argument.type):
         constant = str(argument.number)
     return Operand(argument.sql, argument.type, constant)
