@@ -1,7 +1,7 @@
 """Which conditions of a join can be computed from a pair of rows.
 
 What reads one side only is computed below the join, whatever it is. What reads both is
-computed by the join itself, in Arrow: only what is the same there as in Spark.
+computed by the join itself, in Arrow: only what is the same there as in Arroyo.
 """
 
 from __future__ import annotations
