@@ -163,3 +163,35 @@ def test_what_arrow_does_otherwise_is_refused_at_its_place(condition: str) -> No
     with pytest.raises(Unsupported, match="over both sides of an outer join") as caught:
         join(condition)
     assert caught.value.span is not None
+
+
+@pytest.mark.parametrize(
+    ("condition", "place", "message", "mended"),
+    [
+        (
+            "c + j < g",
+            "c + j",
+            "DOUBLE computed from both sides of an outer join is not compared or "
+            "combined with another type, here as DECIMAL",
+            "c + j < CAST(g AS DOUBLE)",
+        ),
+        (
+            "a * h > n",
+            "a * h",
+            "BIGINT computed from both sides of an outer join is not compared or "
+            "combined with another type, here as DECIMAL",
+            "a * h > CAST(n AS BIGINT)",
+        ),
+    ],
+)
+def test_types_that_are_brought_to_one_are_named_and_no_cast(
+    condition: str, place: str, message: str, mended: str
+) -> None:
+    with pytest.raises(Unsupported) as caught:
+        join(condition)
+    assert caught.value.message.startswith(message)
+    span = caught.value.span
+    assert span is not None
+    query = f"SELECT a FROM l FULL JOIN r ON l.key = r.key AND ({condition})"
+    assert query[span.start : span.end] == place
+    join(mended)
