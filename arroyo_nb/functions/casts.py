@@ -22,6 +22,7 @@ from arroyo_nb.functions.datafusion import (
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import text_constant
 from arroyo_nb.functions.text_casts import text_as
+from arroyo_nb.functions.time_units import DAY_US, UNIT_US
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -45,7 +46,6 @@ _Template: TypeAlias = Callable[[str, Type, Type, bool], str]
 _SIGNED = frozenset(map(Primitive, ("TINYINT", "SMALLINT", "INT", "BIGINT")))
 _FROM_NUMBER = {0: "timestamp_seconds", 3: "timestamp_millis", 6: "timestamp_micros"}
 _TO_NUMBER = {0: "unix_seconds", 3: "unix_millis", 6: "unix_micros"}
-_PER_UNIT = {0: 1_000_000, 3: 1000}
 _LARGEST = {
     "TINYINT UNSIGNED": 2**8 - 1,
     "SMALLINT UNSIGNED": 2**16 - 1,
@@ -272,9 +272,9 @@ def _days(value: str, source: Type, target: Type, tries: bool) -> str:
 def _precision(value: str, _source: Type, target: Type, _tries: bool) -> str:
     """Cut off towards 1970, as `div` does."""
     assert isinstance(target, Timestamp)
-    if target.digits not in _PER_UNIT:
+    if target.digits not in UNIT_US:
         return value
-    units = f"unix_micros({value}) div {_PER_UNIT[target.digits]}L"
+    units = f"unix_micros({value}) div {UNIT_US[target.digits]}L"
     return f"{_FROM_NUMBER[target.digits]}({units})"
 
 
@@ -309,11 +309,8 @@ def _bytes_text(value: str, _source: Type, _target: Type, tries: bool) -> str:
     return f"{'try_' if tries else ''}validate_utf8(CAST({value} AS string))"
 
 
-_DAY = 86_400_000_000
-
-
 def _time_of_day(value: str, _source: Type, _target: Type, _tries: bool) -> str:
-    return f"pmod(unix_micros({value}), {_DAY}L)"
+    return f"pmod(unix_micros({value}), {DAY_US}L)"
 
 
 def _time_of_number(value: str, _source: Type, _target: Type, _tries: bool) -> str:
@@ -332,7 +329,7 @@ def _time_text(value: str, _source: Type, _target: Type, tries: bool) -> str:
     def write(texts: Sequence[str]) -> str:
         # Behind the day and the T.
         clock = f"substr({timestamp_text(f'timestamp_micros({texts[0]})')}, 12)"
-        fits = f"coalesce({texts[0]} BETWEEN 0 AND {_DAY - 1}, TRUE)"
+        fits = f"coalesce({texts[0]} BETWEEN 0 AND {DAY_US - 1}, TRUE)"
         return f"IF({fits}, {clock}, {outside.replace('{0}', texts[0])})"
 
     return once(write, [value])

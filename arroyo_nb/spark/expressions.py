@@ -32,6 +32,7 @@ from arroyo_nb.functions.datafusion import datafusion_call
 from arroyo_nb.functions.date_parts import interval_micros
 from arroyo_nb.functions.let_binding import repeated
 from arroyo_nb.functions.signature import ScalarFunction, operand
+from arroyo_nb.functions.time_units import DAY_US, UNIT_US
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
 from arroyo_nb.plan.expressions.datafusion_operators import operator_in_datafusion
@@ -175,17 +176,18 @@ def _moved(node: exp.Binary, operator: str, write: Write) -> str:
         count: int = interval.meta["calendar"].moved_days
         days = str(-count if operator == "-" else count)
     else:
-        days = f"{operator} CAST({interval_micros(write(interval))} div {_DAY} AS INT)"
+        days = (
+            f"{operator} CAST({interval_micros(write(interval))} div {DAY_US}L AS INT)"
+        )
     return f"date_add({write(date)}, {days})"
 
 
-_DAY = "86400000000L"
-_SPARK_UNITS = {0: ("SECOND", 10**6), 3: ("MILLISECOND", 10**3)}
+_SPARK_UNITS = {0: "SECOND", 3: "MILLISECOND"}
 
 
 def _in_units(text: str, node: exp.Binary, type_: Timestamp) -> str:
     """A TIMESTAMP and an interval, in the unit of the TIMESTAMP."""
-    unit, size = _SPARK_UNITS.get(type_.digits, ("", 1))
+    unit, size = _SPARK_UNITS.get(type_.digits), UNIT_US.get(type_.digits, 1)
     for side in (node.left, node.right):
         length = side.meta.get("interval")
         if length is not None and not length % timedelta(microseconds=size):
