@@ -13,10 +13,16 @@ from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.codecs.timestamps import timestamp_text
-from arroyo_nb.functions.datafusion import Operand, datafusion_call, text_literal
+from arroyo_nb.functions.datafusion import (
+    Operand,
+    datafusion_call,
+    text_literal,
+    type_name,
+)
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import text_constant
 from arroyo_nb.functions.text_casts import text_as
+from arroyo_nb.functions.time_units import DAY_US, UNIT_US
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -40,7 +46,6 @@ _Template: TypeAlias = Callable[[str, Type, Type, bool], str]
 _SIGNED = frozenset(map(Primitive, ("TINYINT", "SMALLINT", "INT", "BIGINT")))
 _FROM_NUMBER = {0: "timestamp_seconds", 3: "timestamp_millis", 6: "timestamp_micros"}
 _TO_NUMBER = {0: "unix_seconds", 3: "unix_millis", 6: "unix_micros"}
-_PER_UNIT = {0: 1_000_000, 3: 1000}
 _LARGEST = {
     "TINYINT UNSIGNED": 2**8 - 1,
     "SMALLINT UNSIGNED": 2**16 - 1,
@@ -55,6 +60,7 @@ def cast(
     target: Type,
     *,
     literal: str | None = None,
+    constant: str | None = None,
     tries: bool = False,
     only_where: str = "",
 ) -> str:
@@ -64,6 +70,8 @@ def cast(
     ----------
     literal
         The value of a text literal.
+    constant
+        SQL of DataFusion for a literal of a time or an interval.
     tries
         Whether it is TRY_CAST.
     only_where
@@ -75,11 +83,12 @@ def cast(
     """
     if source == target:
         return value
-    if literal is not None and (constant := text_constant(literal, target)):
-        return constant
+    if literal is not None and (known := text_constant(literal, target)):
+        return known
     if template := datafusion_cast(source, target, tries=tries):
-        as_text = None if literal is None else text_literal(literal)
-        operands = [Operand(value, source, as_text)]
+        if literal is not None:
+            constant = text_literal(literal)
+        operands = [Operand(value, source, constant)]
         return datafusion_call(template, operands, target, only_where=only_where)
     special = _special(source, target)
     if special is not None:
@@ -108,7 +117,7 @@ def datafusion_cast(
         return ""
     if not _in_datafusion(source, target):
         return ""
-    return f"{_word(tries)}({{0}} AS {target})"
+    return f"{_word(tries)}({{0}} AS {type_name(target)})"
 
 
 def decimal_constant(number: str, target: Decimal) -> str:
@@ -144,6 +153,9 @@ def _in_datafusion(source: Type, target: Type) -> bool:
             return True
         case _, ListOf(element):
             return _in_datafusion(source, element)
+        case StructOf(ones), StructOf(others):
+            pairs = zip(ones, others, strict=True)
+            return any(_in_datafusion(one.type, other.type) for one, other in pairs)
     return (_kind(source), _kind(target)) in _IN_DATAFUSION
 
 
@@ -260,9 +272,9 @@ def _days(value: str, source: Type, target: Type, tries: bool) -> str:
 def _precision(value: str, _source: Type, target: Type, _tries: bool) -> str:
     """Cut off towards 1970, as `div` does."""
     assert isinstance(target, Timestamp)
-    if target.digits not in _PER_UNIT:
+    if target.digits not in UNIT_US:
         return value
-    units = f"unix_micros({value}) div {_PER_UNIT[target.digits]}L"
+    units = f"unix_micros({value}) div {UNIT_US[target.digits]}L"
     return f"{_FROM_NUMBER[target.digits]}({units})"
 
 
@@ -272,15 +284,21 @@ def _single_element(value: str, source: Type, target: Type, tries: bool) -> str:
 
 
 def _fields(value: str, source: Type, target: Type, tries: bool) -> str:
-    """Field by field, by their places."""
+    """Field by field, by their places; none of them is DataFusion's."""
     assert isinstance(source, StructOf)
     assert isinstance(target, StructOf)
-    fields = ", ".join(
-        f"{quoted_text(new.name)}, "
-        + cast(f"{value}.{quoted(old.name)}", old.type, new.type, tries=tries)
-        for old, new in zip(source.fields, target.fields, strict=True)
-    )
-    return f"IF({value} IS NULL, NULL, named_struct({fields}))"
+    pairs = [*zip(source.fields, target.fields, strict=True)]
+
+    def write(texts: Sequence[str]) -> str:
+        (struct,) = texts
+        fields = ", ".join(
+            f"{quoted_text(new.name)}, "
+            + cast(f"{struct}.{quoted(old.name)}", old.type, new.type, tries=tries)
+            for old, new in pairs
+        )
+        return f"IF({struct} IS NULL, NULL, named_struct({fields}))"
+
+    return once(write, [value])
 
 
 def _from_text(value: str, _source: Type, target: Type, tries: bool) -> str:
@@ -291,11 +309,8 @@ def _bytes_text(value: str, _source: Type, _target: Type, tries: bool) -> str:
     return f"{'try_' if tries else ''}validate_utf8(CAST({value} AS string))"
 
 
-_DAY = 86_400_000_000
-
-
 def _time_of_day(value: str, _source: Type, _target: Type, _tries: bool) -> str:
-    return f"pmod(unix_micros({value}), {_DAY}L)"
+    return f"pmod(unix_micros({value}), {DAY_US}L)"
 
 
 def _time_of_number(value: str, _source: Type, _target: Type, _tries: bool) -> str:
@@ -314,7 +329,7 @@ def _time_text(value: str, _source: Type, _target: Type, tries: bool) -> str:
     def write(texts: Sequence[str]) -> str:
         # Behind the day and the T.
         clock = f"substr({timestamp_text(f'timestamp_micros({texts[0]})')}, 12)"
-        fits = f"coalesce({texts[0]} BETWEEN 0 AND {_DAY - 1}, TRUE)"
+        fits = f"coalesce({texts[0]} BETWEEN 0 AND {DAY_US - 1}, TRUE)"
         return f"IF({fits}, {clock}, {outside.replace('{0}', texts[0])})"
 
     return once(write, [value])

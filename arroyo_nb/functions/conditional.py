@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions import floats
+from arroyo_nb.functions.datafusion import datafusion_call
 from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
@@ -15,6 +16,7 @@ from arroyo_nb.functions.signature import (
     Result,
     ScalarFunction,
     Signature,
+    operand,
     same_call,
 )
 from arroyo_nb.functions.types import chosen_type, is_number
@@ -61,13 +63,20 @@ def _nullif(arguments: Sequence[Argument]) -> str:
     return f"nullif({one}, {other})"
 
 
-def _while_null(before: Sequence[str]) -> str:
-    return " AND ".join(f"({argument} IS NULL)" for argument in before)
+def _while_null(before: Sequence[Argument]) -> str:
+    return " AND ".join(_null_test(argument, "IS NULL") for argument in before)
 
 
-def _by_the_first(before: Sequence[str]) -> str:
+def _by_the_first(before: Sequence[Argument]) -> str:
     words = ("", "IS NOT NULL", "IS NULL")
-    return f"({before[0]} {words[len(before)]})" if before else ""
+    return _null_test(before[0], words[len(before)]) if before else ""
+
+
+def _null_test(argument: Argument, words: str) -> str:
+    if argument.has_months:
+        # Spark cannot be given the value.
+        return datafusion_call(f"({{0}} {words})", [operand(argument)], BOOLEAN)
+    return f"({argument.sql} {words})"
 
 
 def _arroyos_nvl_type(types: Sequence[Type], _: Literals) -> Type:
@@ -160,7 +169,7 @@ FUNCTIONS = (
         arroyos=_ARROYOS_NVL,
         example="nvl(NULL, 'none') -> 'none'",
         only_where=_while_null,
-        datafusion=_of_months("nvl"),
+        datafusion=_of_months("coalesce"),
     ),
     ScalarFunction(
         "nvl2",

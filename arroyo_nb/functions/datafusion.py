@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias
 
-from arroyo_nb.schema import NULL, Type, quoted
+from arroyo_nb.repairs import quoted_name
+from arroyo_nb.schema import NULL, ListOf, StructOf, Type, quoted
 
 _Pieces: TypeAlias = "tuple[str | int, ...]"
 """SQL of DataFusion; a number is the place of an argument."""
@@ -96,6 +97,22 @@ def text_literal(value: str) -> str:
     "'it''s'"
     """
     return "'" + value.replace("'", "''") + "'"
+
+
+def type_name(type_: Type) -> str:
+    """A type as DataFusion's SQL has it: names of fields as they are.
+
+    >>> from arroyo_nb.schema import INT, Field
+    >>> type_name(ListOf(StructOf((Field("my A", INT),))))
+    'STRUCT<"my A" INT>[]'
+    """
+    match type_:
+        case ListOf(element):
+            return f"{type_name(element)}[]"
+        case StructOf(fields):
+            named = (f"{quoted_name(f.name)} {type_name(f.type)}" for f in fields)
+            return f"STRUCT<{', '.join(named)}>"
+    return str(type_)
 
 
 def datafusion_call(

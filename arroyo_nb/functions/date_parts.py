@@ -15,6 +15,7 @@ from arroyo_nb.functions.signature import (
     Signature,
     literal_word,
 )
+from arroyo_nb.functions.time_units import SECOND_US
 from arroyo_nb.schema import DATE, DOUBLE, INT, INTERVAL, TEXT, TIME, Timestamp, Type
 
 # part -> its value; a minute's pieces count from the minute's start, as Arroyo's do.
@@ -52,14 +53,13 @@ _NAMES = {
     **{short: part for part, words in _SHORT.items() for short in words},
     **{f"{part}s": part for part in _PLURAL},
 }
-_SECOND_US = 10**6
 # A length of time is counted in one unit, its fraction cut off.
 _LENGTHS = {
-    "week": 7 * 24 * 3600 * _SECOND_US,
-    "day": 24 * 3600 * _SECOND_US,
-    "hour": 3600 * _SECOND_US,
-    "minute": 60 * _SECOND_US,
-    "second": _SECOND_US,
+    "week": 7 * 24 * 3600 * SECOND_US,
+    "day": 24 * 3600 * SECOND_US,
+    "hour": 3600 * SECOND_US,
+    "minute": 60 * SECOND_US,
+    "second": SECOND_US,
 }
 _OF_CLOCK = ("hour", "minute", "second", "millisecond", "microsecond", "epoch")
 _OF_LENGTH = (*_LENGTHS, "millisecond", "microsecond", "epoch")
@@ -111,13 +111,13 @@ def _date_part(arguments: Sequence[Argument]) -> str:
         return _PARTS[part].format(time)
     micros = interval_micros(value.sql)
     if part == "epoch":
-        return f"CAST({micros} div {_SECOND_US} AS DOUBLE)"
+        return f"CAST({micros} div {SECOND_US} AS DOUBLE)"
     if part in _LENGTHS:
         count = f"{micros} div {_LENGTHS[part]}L"
     else:
         # The fraction of the second is cut off in these, too.
-        smaller = 1000 if part == "millisecond" else _SECOND_US
-        count = f"{micros} div {_SECOND_US}L * {smaller}L"
+        smaller = 1000 if part == "millisecond" else SECOND_US
+        count = f"{micros} div {SECOND_US}L * {smaller}L"
     # It is an INT that wraps around.
     return f"CAST(pmod({count} + {2**31}L, {2**32}L) - {2**31}L AS INT)"
 

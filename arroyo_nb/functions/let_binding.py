@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 
 LONG = 200
 """Characters from which on a text is not repeated."""
@@ -17,15 +18,20 @@ LONG = 200
 _AGAIN = re.compile(r"\b(?:rand|uuid)\(\)|\budf_\w+_[0-9a-f]{16}")
 """What gives another value, or asks a server again, when it is computed again."""
 
-# No column is called so: a lambda's variable hides it.
-_ALL = "__arguments__"
+_OF_PYTHON = re.compile(r"\b(?:_df|udf_\w+)_[0-9a-f]{16}")
+"""A call of a function that Python workers evaluate."""
+
+_LAMBDA = " -> "
+
+_depth: ContextVar[int] = ContextVar("nested_bindings", default=0)
+"""In how many bodies of lambdas the text stands that is being written."""
 
 
 def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
-    """What ``write`` makes of SQL texts, with none of the long ones in it twice.
+    """What ``write`` makes of SQL texts, with none of the long ones in it twice, and
+    without a call of a Python function in the body of a lambda, where Spark has none.
 
-    Where one is bound to a name all calls are: Spark has no call of a Python function
-    in the body of a lambda.
+    Where one is bound to a name all calls are.
 
     >>> once(lambda a: f"{a[0]} * {a[0]}", ["`x`"])
     '`x` * `x`'
@@ -34,21 +40,34 @@ def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
     >>> print(once(lambda a: f"{a[0]} * {a[0]}", ["rand()"])[:47])
     element_at(transform(array(struct(rand() AS a0_
     """
-    long = {
-        i: f"{_ALL}.a{i}_"
-        for i, text in enumerate(texts)
-        if len(text) >= LONG or _AGAIN.search(text)
-    }
-    if not long:
+    long = [n for n, t in enumerate(texts) if len(t) >= LONG or _AGAIN.search(t)]
+    of_python = [n for n, text in enumerate(texts) if _OF_PYTHON.search(text)]
+    if not long and not of_python:
         return write(texts)
-    body = write([long.get(i, text) for i, text in enumerate(texts)])
-    if all(body.count(name) < 2 for name in long.values()):
+    depth = _depth.get()
+    # No column is called so: a lambda's variable hides it. In the body of another
+    # lambda it has another name, which hides none of that one's.
+    name = f"__arguments{depth or ''}__"
+
+    def body(places: Sequence[int]) -> str:
+        inner = _depth.set(depth + 1)
+        try:
+            named = [
+                f"{name}.a{n}_" if n in places else text for n, text in enumerate(texts)
+            ]
+            return write(named)
+        finally:
+            _depth.reset(inner)
+
+    tried = body(range(len(texts)))
+    is_repeated = any(tried.count(f"{name}.a{n}_") > 1 for n in long)
+    if not is_repeated and not (of_python and _LAMBDA in tried):
         return write(texts)
-    calls = {i: f"{_ALL}.a{i}_" for i, text in enumerate(texts) if "(" in text}
-    names = long | calls
-    body = write([names.get(i, text) for i, text in enumerate(texts)])
-    fields = ", ".join(f"{texts[i]} AS a{i}_" for i in names)
-    return f"element_at(transform(array(struct({fields})), {_ALL} -> {body}), 1)"
+    places = [n for n, text in enumerate(texts) if n in long or "(" in text]
+    fields = ", ".join(f"{texts[n]} AS a{n}_" for n in places)
+    return (
+        f"element_at(transform(array(struct({fields})), {name} -> {body(places)}), 1)"
+    )
 
 
 def repeated(template: str, *operands: str) -> str:
@@ -60,7 +79,7 @@ def let(name: str, value: str, body: str) -> str:
     """A text in which ``name`` stands for a value that is computed once a row.
 
     A lambda's body is computed for each element: what is the same for all of them
-    stands outside, under a name.
+    stands outside, under a name. No column is called as these names are.
 
     >>> let("n", "size(a)", "filter(a, x -> x < n)")
     'element_at(transform(array(size(a)), n -> filter(a, x -> x < n)), 1)'

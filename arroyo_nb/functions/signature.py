@@ -21,6 +21,7 @@ from arroyo_nb.functions.datafusion import (
     Operand,
     datafusion_call,
     text_literal,
+    type_name,
 )
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
@@ -35,6 +36,7 @@ from arroyo_nb.functions.types import (
     has_floats,
     is_integer,
     is_number,
+    key_of,
 )
 from arroyo_nb.functions.user_defined import UserDefined
 from arroyo_nb.registry import did_you_mean
@@ -67,7 +69,8 @@ class ParameterKind(Enum):
     what is common to them. ``TYPED_LIST`` takes no bare NULL. A way into a document of
     JSON has names and indices. FLOAT and BIGINT take no other type, and FLOAT_OR_WHOLE
     makes a FLOAT of what it takes. A moment is a TIMESTAMP of any precision, or a DATE;
-    a text is read as a TIMESTAMP."""
+    a text is read as a TIMESTAMP. A key becomes one of the map's, which is the first
+    argument."""
 
     ANY = "any"
     NUMBER = "number"
@@ -85,6 +88,7 @@ class ParameterKind(Enum):
     FLOAT_OR_WHOLE = "FLOAT or whole number"
     BIGINT = "BIGINT"
     MOMENT = "TIMESTAMP"
+    MAP_KEY = "key of the map"
 
 
 _RELATED_LISTS = (ParameterKind.LIST, ParameterKind.TYPED_LIST)
@@ -166,7 +170,7 @@ Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | ClockTemplate
 """Spark SQL with ``{0}``, ``{1}``; ``{all}`` is all arguments. Or a function."""
 
 ElementTemplate: TypeAlias = Callable[[Sequence[Argument], int], str | None]
-Guard: TypeAlias = Callable[[Sequence[str]], str]
+Guard: TypeAlias = Callable[[Sequence[Argument]], str]
 DataFusionTemplate: TypeAlias = Callable[[Sequence[Argument]], str]
 """SQL of DataFusion with ``{0}``, ``{1}`` for a call; empty: Spark means it alike."""
 
@@ -230,6 +234,9 @@ class Signature:
         """What each argument is cast to."""
         wanted = self._parameters(len(types))
         own = [_own(g, want) for g, want in zip(types, wanted, strict=True)]
+        if ParameterKind.MAP_KEY in wanted:
+            place = wanted.index(ParameterKind.MAP_KEY)
+            own[place] = key_of(types[0]) or types[place]
         if self.relates:
             common = self._common(types) or NULL
             related: dict[Parameter, Type] = {
@@ -311,7 +318,7 @@ def _fits(given: Type, wanted: Parameter) -> bool:
     match wanted:
         case ParameterKind.FLOAT_OR_WHOLE:
             return given == FLOAT or is_integer(given)
-        case ParameterKind.ANY | ParameterKind.ELEMENT:
+        case ParameterKind.ANY | ParameterKind.ELEMENT | ParameterKind.MAP_KEY:
             return True
         case ParameterKind.NUMBER:
             return is_number(given)
@@ -406,8 +413,8 @@ class ScalarFunction:
         where it needs less than the list; None where it does not.
     only_where
         Of a function that does not look at each argument of each row: the condition
-        under which it looks at one, as Spark SQL text, made of the texts of those
-        before it; empty: always. None: it looks at all.
+        under which it looks at one, as Spark SQL text, made of those before it; empty:
+        always. None: it looks at all.
     datafusion
         Which calls DataFusion evaluates, and how they are written in its SQL; None:
         Spark evaluates all.
@@ -543,9 +550,15 @@ class ScalarFunction:
             replace(
                 a,
                 sql=cast(
-                    a.sql, a.type, target, literal=a.literal, only_where=only_where
+                    a.sql,
+                    a.type,
+                    target,
+                    literal=a.literal,
+                    constant=a.constant,
+                    only_where=only_where,
                 ),
                 type=target,
+                constant=_constant_as(target, a),
                 was_null=a.type == NULL,
             )
             for a, target in zip(arguments, targets, strict=True)
@@ -642,6 +655,12 @@ def literal_word(
     return word
 
 
+def _constant_as(target: Type, argument: Argument) -> str | None:
+    if argument.constant is None or argument.type == target:
+        return argument.constant
+    return f"CAST({argument.constant} AS {type_name(target)})"
+
+
 def operand(argument: Argument) -> Operand:
     """An argument as an operand of a call of DataFusion."""
     if argument.was_null:
@@ -652,6 +671,6 @@ def operand(argument: Argument) -> Operand:
         constant = text_literal(argument.literal)
     elif argument.literal is not None and isinstance(argument.type, Timestamp):
         constant = f"CAST({text_literal(argument.literal)} AS {argument.type})"
-    elif argument.number is not None:
+    elif argument.number is not None and is_number(argument.type):
         constant = str(argument.number)
     return Operand(argument.sql, argument.type, constant)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
-from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.signature import (
     Argument,
     Literals,
@@ -129,13 +128,10 @@ def _extract_type(types: Sequence[Type], _: Literals) -> Type:
     return ListOf(value)
 
 
-def _map_extract(arguments: Sequence[Argument]) -> str:
-    entries, key = arguments
-    wanted = cast(key.sql, key.type, _entry(entries.type)[0])
-    same = f"filter({entries.sql}, __entry__ -> __entry__.key = {wanted})"
-    found = f"array(try_element_at({same}, 1).value)"
-    return f"IF({entries.sql} IS NULL, NULL, {found})"
-
+_MAP_EXTRACT = (
+    "IF({0} IS NULL, NULL, array(try_element_at("
+    "filter({0}, __entry__ -> __entry__.key = {1}), 1).value))"
+)
 
 FUNCTIONS = (
     ScalarFunction(
@@ -197,8 +193,8 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "map_extract",
-        (Signature((ParameterKind.OTHER_LIST, _ANY), _extract_type),),
-        _map_extract,
+        (Signature((ParameterKind.OTHER_LIST, ParameterKind.MAP_KEY), _extract_type),),
+        _MAP_EXTRACT,
         "a list of the value of a key, or of NULL where there is none",
         example="map_extract(map(make_array('a'), make_array(1)), 'a') -> [1]",
     ),

@@ -65,6 +65,13 @@ def element_of(type_: Type) -> Type:
     return type_.element if isinstance(type_, ListOf) else NULL
 
 
+def key_of(type_: Type) -> Type | None:
+    """The type of a map's keys; None: it is no map."""
+    entry = element_of(type_)
+    key = entry.field("key") if isinstance(entry, StructOf) else None
+    return None if key is None else key.type
+
+
 def depth_of(type_: Type) -> int:
     """How many lists lie in each other; 0 where it is no list."""
     return 1 + depth_of(type_.element) if isinstance(type_, ListOf) else 0

@@ -29,7 +29,8 @@ JOB_FLUSH = timedelta(seconds=1)
 job, to which fewer and larger batches matter more."""
 
 STRICT = "strict"
-"""The mode of a job spec in which scripts that Arroyo would refuse are refused."""
+"""The mode of a job spec in which scripts that Arroyo would refuse are refused, and
+expressions have Arroyo's own values."""
 
 BUDGET_BYTES = 2**30
 """What a run keeps of its rows where no budget is given."""
@@ -48,7 +49,8 @@ class RunOptions:
     speed
         ``"max"``, or how many times faster than event time chunks are released.
     strict
-        Whether scripts that Arroyo would refuse are refused.
+        Whether scripts that Arroyo would refuse are refused, and expressions whose
+        value differs from Arroyo's on purpose have Arroyo's.
     ttl
         How long an updating query keeps an idle key; None: as the script SETs.
     trigger

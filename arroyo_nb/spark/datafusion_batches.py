@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import DataProblem
 from arroyo_nb.functions.datafusion import DataFusionCall
+from arroyo_nb.functions.time_units import DAY_US
 from arroyo_nb.lazy_imports import np, pa, pc, pt
 from arroyo_nb.schema import (
     NULL,
@@ -181,9 +182,9 @@ def _as_interval(array: pa.Array) -> pa.Array:
     micros = pc.fill_null(counted, 0).to_numpy()
     parts = np.zeros(len(array), _INTERVAL)
     # Towards zero, so that days and the rest have one sign.
-    days = np.trunc(micros / _DAY_US).astype("<i4")
+    days = np.trunc(micros / DAY_US).astype("<i4")
     parts["days"] = np.where(np.abs(micros) > _LONGEST_US, days, 0)
-    parts["nanoseconds"] = (micros - parts["days"].astype("<i8") * _DAY_US) * 1000
+    parts["nanoseconds"] = (micros - parts["days"].astype("<i8") * DAY_US) * 1000
     valid = pc.is_valid(counted)
     return pa.Array.from_buffers(
         pa.month_day_nano_interval(),
@@ -193,11 +194,10 @@ def _as_interval(array: pa.Array) -> pa.Array:
     )
 
 
-_DAY_US = 86_400_000_000
 _LONGEST_US = (2**63 - 1) // 1000
 
 
-_MOST_DAYS = (2**63 - 1) // _DAY_US - 200_000
+_MOST_DAYS = (2**63 - 1) // DAY_US - 200_000
 """So many days, and what nanoseconds in 64 bits hold beside them, are an INTERVAL."""
 
 
@@ -223,7 +223,7 @@ def _as_duration(array: pa.Array) -> pa.Array:
     if np.any((np.abs(days) > _MOST_DAYS) & ~null):
         raise DataProblem(f"an interval is longer than {_MOST_DAYS:,} days")
     # Towards zero, as a literal is read.
-    micros = days * _DAY_US + np.sign(nanoseconds) * (np.abs(nanoseconds) // 1000)
+    micros = days * DAY_US + np.sign(nanoseconds) * (np.abs(nanoseconds) // 1000)
     return pa.array(micros, mask=null).cast(pa.duration("us"))
 
 

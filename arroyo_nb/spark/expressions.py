@@ -32,6 +32,7 @@ from arroyo_nb.functions.datafusion import datafusion_call
 from arroyo_nb.functions.date_parts import interval_micros
 from arroyo_nb.functions.let_binding import repeated
 from arroyo_nb.functions.signature import ScalarFunction, operand
+from arroyo_nb.functions.time_units import DAY_US, UNIT_US
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
 from arroyo_nb.plan.expressions.datafusion_operators import operator_in_datafusion
@@ -40,6 +41,7 @@ from arroyo_nb.plan.expressions.functions import (
     calls_udf,
     described,
     has_worker_call,
+    in_datafusion,
     is_computed_once,
 )
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
@@ -60,6 +62,7 @@ from arroyo_nb.schema import (
     quoted_text,
     spark_type,
 )
+from arroyo_nb.spark.case_arms import LONGEST_GUARD, arms, guarded
 from arroyo_nb.spark.comparisons import (
     among,
     between,
@@ -88,9 +91,16 @@ class Write:
         if isinstance(node, exp.Anonymous) and node.name == "row_time":
             return self.row_time
         if (operator := operator_in_datafusion(node)) is not None:
-            operands = [operand(_argument(part, self)) for part in operator.operands]
+            if isinstance(node, exp.Case):
+                only_where, arguments = "", _case_arguments(node, self)
+            else:
+                only_where = self.only_where
+                arguments = [_argument(part, self) for part in operator.operands]
             return datafusion_call(
-                operator.template, operands, type_of(node), only_where=self.only_where
+                operator.template,
+                [*map(operand, arguments)],
+                type_of(node),
+                only_where=only_where,
             )
         writer = _WRITERS.get(type(node))
         if writer is None:
@@ -166,17 +176,18 @@ def _moved(node: exp.Binary, operator: str, write: Write) -> str:
         count: int = interval.meta["calendar"].moved_days
         days = str(-count if operator == "-" else count)
     else:
-        days = f"{operator} CAST({interval_micros(write(interval))} div {_DAY} AS INT)"
+        days = (
+            f"{operator} CAST({interval_micros(write(interval))} div {DAY_US}L AS INT)"
+        )
     return f"date_add({write(date)}, {days})"
 
 
-_DAY = "86400000000L"
-_SPARK_UNITS = {0: ("SECOND", 10**6), 3: ("MILLISECOND", 10**3)}
+_SPARK_UNITS = {0: "SECOND", 3: "MILLISECOND"}
 
 
 def _in_units(text: str, node: exp.Binary, type_: Timestamp) -> str:
     """A TIMESTAMP and an interval, in the unit of the TIMESTAMP."""
-    unit, size = _SPARK_UNITS.get(type_.digits, ("", 1))
+    unit, size = _SPARK_UNITS.get(type_.digits), UNIT_US.get(type_.digits, 1)
     for side in (node.left, node.right):
         length = side.meta.get("interval")
         if length is not None and not length % timedelta(microseconds=size):
@@ -306,33 +317,12 @@ def _cast(node: exp.Cast, write: Write) -> str:
 
 
 def _case(node: exp.Case, write: Write) -> str:
-    arms, default = node.args["ifs"], node.args.get("default")
-    guards = has_worker_call(node)
-    text, others = "", write
-    for arm in arms:
-        condition = _short(others, arm.this)(arm.this)
-        # A condition is written again into later arms: one that must be computed once
-        # for a row cannot be.
-        fixed = guards and not is_computed_once(arm.this)
-        value = others.where(condition) if fixed else others
-        text += f" WHEN {condition} THEN {value(arm.args['true'])}"
-        if fixed:
-            others = others.where(f"NOT coalesce({condition}, FALSE)")
-    otherwise = "" if default is None else f" ELSE {others(default)}"
-    return f"(CASE{text}{otherwise} END)"
-
-
-_LONGEST_GUARD = 5_000
-"""Characters of a condition for what is part of another condition: that holds it twice
-then, and so they would double from arm to arm."""
-
-
-def _short(write: Write, part: exp.Expr) -> Write:
-    """What writes a condition: behind many others its functions are called for every
-    row."""
-    if len(write.only_where) <= _LONGEST_GUARD or not has_worker_call(part):
-        return write
-    return replace(write, only_where="")
+    text = ""
+    for arm in arms(node, write):
+        if arm.value is not None:
+            word = f"WHEN {arm.condition[1]} THEN" if arm.condition else "ELSE"
+            text += f" {word} {arm.writes(arm.value)}"
+    return f"(CASE{text} END)"
 
 
 _BACKSLASH = re.compile(r"\\(.)|\\$", re.DOTALL)
@@ -393,15 +383,10 @@ def _call(node: exp.Anonymous, write: Write) -> str:
     if only_where and calls_udf(node):
         # Spark computes the arguments of such a call for every row, too.
         arguments = [
-            made
-            if isinstance(made_of, _NEVER_FAILS)
-            else replace(made, sql=f"(CASE WHEN {only_where} THEN {made.sql} END)")
+            guarded(made, made_of, only_where)
             for made, made_of in zip(arguments, node.expressions, strict=True)
         ]
     return function.spark(arguments, planned_at=planned_at, only_where=only_where)
-
-
-_NEVER_FAILS = (exp.Column, exp.Dot, exp.Literal, exp.Boolean, exp.Null, exp.Interval)
 
 
 def _arguments(
@@ -411,15 +396,31 @@ def _arguments(
     guards = function.only_where
     if guards is None or not has_worker_call(node):
         return [_argument(a, write) for a in given]
+    is_of_datafusion = in_datafusion(node)
     made: list[Argument] = []
     for place, argument in enumerate(given):
         before = given[:place]
         # What is computed once only cannot be in a condition beside it.
         fixed = not any(map(is_computed_once, before))
-        condition = guards([one.sql for one in made]) if fixed else ""
-        if len(condition) > _LONGEST_GUARD and any(map(has_worker_call, before)):
+        condition = guards(made) if fixed else ""
+        if len(condition) > LONGEST_GUARD and any(map(has_worker_call, before)):
             condition = ""
-        made.append(_argument(argument, write.where(condition)))
+        one = _argument(argument, write.where(condition))
+        made.append(guarded(one, argument, condition) if is_of_datafusion else one)
+    return made
+
+
+def _case_arguments(node: exp.Case, write: Write) -> list[Argument]:
+    """The conditions and values of CASE in order, for DataFusion: Spark computes its
+    arguments for every row."""
+    made: list[Argument] = []
+    for arm in arms(node, write):
+        if arm.condition is not None:
+            test, text = arm.condition
+            made.append(guarded(described(test, text), test, arm.tests.only_where))
+        if arm.value is not None:
+            value = _argument(arm.value, arm.writes)
+            made.append(guarded(value, arm.value, arm.writes.only_where))
     return made
 
 

@@ -1,8 +1,9 @@
 """What must hold of a pair of rows beside equal keys, in Arrow.
 
 What reads one side only, Spark computes below the join: it is a column of its side. Of
-the rest, each operator is a row of :data:`_OPERATORS`, which does as Spark does: NULL
-as in SQL, NaN equal to itself and greater than any number, an overflow that wraps.
+the rest, each operator is a row of :data:`_OPERATORS`, which does as DataFusion does:
+NULL as in SQL, -0.0 less than 0.0, NaN equal to itself and greater than any number, an
+overflow that wraps.
 """
 
 from __future__ import annotations
@@ -85,14 +86,25 @@ def _equal(a: pa.Array, b: pa.Array) -> pa.Array:
     equal = pc.equal(a, b)
     if not pa.types.is_floating(a.type):
         return equal
-    return pc.or_(equal, pc.and_(pc.is_nan(a), pc.is_nan(b)))
+    other_zero = pc.and_(equal, pc.not_equal(_sign_of_zero(a), _sign_of_zero(b)))
+    both_nan = pc.and_(pc.is_nan(a), pc.is_nan(b))
+    return pc.or_(pc.and_not(equal, other_zero), both_nan)
 
 
 def _less(a: pa.Array, b: pa.Array) -> pa.Array:
     less = pc.less(a, b)
     if not pa.types.is_floating(a.type):
         return less
-    return pc.or_(less, pc.and_(pc.invert(pc.is_nan(a)), pc.is_nan(b)))
+    zeros = pc.and_(pc.equal(a, b), pc.less(_sign_of_zero(a), _sign_of_zero(b)))
+    beside_nan = pc.and_(pc.invert(pc.is_nan(a)), pc.is_nan(b))
+    return pc.or_(less, pc.or_(zeros, beside_nan))
+
+
+def _sign_of_zero(column: pa.Array) -> pa.Array:
+    """-1 of -0.0, and 0 of all that is not NULL beside it."""
+    below = pc.less(pc.divide(pa.scalar(1, column.type), column), 0)
+    is_negative = pc.and_(pc.equal(column, 0), below)
+    return pc.negate(is_negative.cast(pa.int8()))
 
 
 def _same(a: pa.Array, b: pa.Array) -> pa.Array:

@@ -21,9 +21,8 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from arroyo_nb.functions import scalar
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.expressions.functions import called
+from arroyo_nb.plan.expressions.functions import called, has_arroyos_value
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Measure, Named, Ordering
 from arroyo_nb.schema import MICROSECOND, Decimal, Type
@@ -188,8 +187,7 @@ def _call(node: exp.Anonymous, convert: Convert) -> Json:
     # An alias of a function is the function.
     function = called(node)
     name = node.name if function is None else function.name
-    if function is not None and function is getattr(scalar(name), "arroyos", None):
-        # In strict mode: it gives other values.
+    if has_arroyos_value(node):
         name = f"{name} as in Arroyo"
     if function is not None and function.udf is not None:
         # Another definition computes something else.

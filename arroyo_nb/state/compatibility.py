@@ -20,6 +20,7 @@ from sqlglot import exp
 from arroyo_nb.connectors import TableSpec, holding, is_streamed
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain.node_lines import described
+from arroyo_nb.plan.expressions.functions import has_arroyos_value
 from arroyo_nb.plan.nodes import (
     Filter,
     LatestRow,
@@ -40,6 +41,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.user_functions import functions_of, measures_of
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import Field
+from arroyo_nb.sql.syntax_tree import all_in
 from arroyo_nb.with_options import Holds
 
 
@@ -109,7 +111,9 @@ RULINGS: Mapping[Edit, Ruling] = {
         _FRESH, "a state that was kept without one cannot forget keys"
     ),
     Edit.MODE: Ruling(
-        _COMPATIBLE, "it decides which scripts are refused, and changes no plan"
+        _COMPATIBLE,
+        "it decides which scripts are refused; an expression whose value it changes "
+        "is another edit",
     ),
     Edit.ROWS: Ruling(
         _FORK, "the state and the sink hold results of the old computation"
@@ -318,10 +322,15 @@ def _of_functions(old: Node, new: Node) -> Difference:
 def _own(node: Node) -> list[object]:
     inputs = {id(child) for child in node.inputs}
     values = (getattr(node, item.name) for item in fields(node) if item.compare)
+    # Equal calls: in strict mode some of them have other values.
+    calls = (
+        (found.name, has_arroyos_value(found))
+        for _, expression in expressions(node)
+        for found in all_in(expression, exp.Anonymous)
+    )
     return [
-        value
-        for value in values
-        if id(value) not in inputs and value is not node.inputs
+        *(v for v in values if id(v) not in inputs and v is not node.inputs),
+        *calls,
     ]
 
 

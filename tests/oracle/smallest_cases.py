@@ -109,6 +109,10 @@ DATES = (
     "CAST(s AS INTERVAL) BETWEEN INTERVAL '1 hour' AND INTERVAL '1 month'",
     "INTERVAL '1 quarter'",
     "NULL + INTERVAL '1 day'",
+    "concat(INTERVAL '1 month', 'x')",
+    "nvl(INTERVAL '1 month', 1)",
+    "nvl(i, INTERVAL '1 month')",
+    "length(INTERVAL '1 month')",
     "CAST(t AS TIMESTAMP(3)) = CAST(TIMESTAMP '2024-01-31 10:40:00' AS TIMESTAMP(0))",
 )
 NUMBERS = (

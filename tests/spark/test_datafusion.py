@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import date
 
 import datafusion
 import pyarrow as pa
@@ -11,12 +12,17 @@ from bound import call, col, lit
 from seeds import random_of_the_day
 from sqlglot import exp
 
+from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import DataProblem
+from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.common_patterns import common_pattern
 from arroyo_nb.functions.datafusion import text_literal
 from arroyo_nb.plan.expressions.operators import binary
 from arroyo_nb.plan.expressions.predicates import case, inverted
-from arroyo_nb.schema import TEXT
+from arroyo_nb.plan.nodes import Project
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.schema import DOUBLE, TEXT, Field, StructOf
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.failures import run_problem
 from arroyo_nb.spark.user_functions import datafusion_calls, register_datafusion
@@ -111,6 +117,86 @@ def test_a_branch_that_is_not_taken_does_not_fail(engine):
     problem = run_problem(caught.value)
     assert isinstance(problem, DataProblem)
     assert problem.message == "a text is not a regular expression: unclosed group"
+
+
+TABLE = """CREATE TABLE data (t TEXT) WITH (connector = 'single_file', path = '/x',
+    format = 'json', type = 'source');"""
+
+
+def planned(item):
+    plan = plan_script(f"{TABLE} SELECT {item} AS y FROM data", Catalog())
+    (project,) = (n for n in walk(plan.sinks[0]) if isinstance(n, Project))
+    return project.items[0].expression
+
+
+NUMBER = "CAST(t AS BIGINT)"
+
+
+# What fails for a row that is not chosen: 'x' is no day, and 0 no divisor.
+@pytest.mark.parametrize(
+    ("item", "rows", "values"),
+    [
+        (
+            "CASE WHEN t <> 'x' THEN "
+            "CAST(named_struct('day', t) AS STRUCT<day DATE>).day END",
+            ["2024-01-31", "x"],
+            [date(2024, 1, 31), None],
+        ),
+        (
+            "CASE WHEN t <> 'x' THEN CAST(named_struct('a', named_struct('My Day', t)) "
+            'AS STRUCT<a STRUCT<"My Day" DATE>>).a."My Day" END',
+            ["2024-01-31", "x"],
+            [date(2024, 1, 31), None],
+        ),
+        (
+            "coalesce(CASE WHEN t = 'x' THEN DATE '2024-02-01' END, "
+            "CAST(named_struct('day', t) AS STRUCT<day DATE>).day)",
+            ["2024-01-31", "x"],
+            [date(2024, 1, 31), date(2024, 2, 1)],
+        ),
+        (
+            "DATE '2024-01-31' + CASE WHEN t <> 'x' THEN CAST(t AS INTERVAL) "
+            "ELSE INTERVAL '1 month' END",
+            ["1 day", "x"],
+            [date(2024, 2, 1), date(2024, 2, 29)],
+        ),
+        (
+            f"DATE '2024-01-31' + CASE WHEN t <> '0' THEN "
+            f"CAST(concat(CAST(10 / {NUMBER} AS TEXT), ' days') AS INTERVAL) "
+            "ELSE INTERVAL '1 month' END",
+            ["10", "0"],
+            [date(2024, 2, 1), date(2024, 2, 29)],
+        ),
+        (
+            f"DATE '2024-01-31' + CASE WHEN t = '0' THEN INTERVAL '1 month' "
+            f"WHEN 10 / {NUMBER} > 1 THEN INTERVAL '1 day' "
+            "ELSE CAST(concat(t, ' days') AS INTERVAL) END",
+            ["5", "0", "20"],
+            [date(2024, 2, 1), date(2024, 2, 29), date(2024, 2, 20)],
+        ),
+        (
+            "DATE '2024-01-31' + coalesce(CASE WHEN t = '0' THEN INTERVAL '1 month' "
+            f"END, TIMESTAMP '1970-01-02' - to_timestamp(10 / {NUMBER} * 0))",
+            ["10", "0"],
+            [date(2024, 2, 1), date(2024, 2, 29)],
+        ),
+        (
+            "DATE '2024-01-31' + nvl(TRY_CAST(t AS INTERVAL), "
+            f"CAST(concat(CAST(10 / ({NUMBER} - 1) AS TEXT), ' days') AS INTERVAL))",
+            ["1 month", "11"],
+            [date(2024, 2, 29), date(2024, 12, 31)],
+        ),
+    ],
+)
+def test_what_is_not_chosen_does_not_fail(engine, item, rows, values):
+    assert evaluate(engine, [planned(item)], rows) == [values]
+
+
+def test_a_struct_is_cast_by_a_text_that_does_not_double_with_each_level():
+    type_ = DOUBLE, TEXT
+    for level in range(40):
+        type_ = tuple(StructOf((Field(f"f{level}", one),)) for one in type_)
+    assert len(cast("`s`", *type_)) < 10_000
 
 
 def test_the_name_of_a_call_is_that_of_what_it_evaluates():

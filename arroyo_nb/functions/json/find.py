@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from arroyo_nb.functions.let_binding import once
+from arroyo_nb.functions.let_binding import let, once
 from arroyo_nb.schema import quoted_text
 
 Step: TypeAlias = "str | tuple[str]"
@@ -28,12 +28,6 @@ CONTROL = r"r'[\x00-\x1f]'"
 """What no text of JSON has, but stands between its parts."""
 # Behind the end of the document: no bracket brings it back to the first level.
 _OVER = -1_000_000_000
-
-
-# No column is called as the variables of these lambdas are.
-def let(value: str, name: str, body: str) -> str:
-    """SQL in which ``name`` stands for a value that is computed once."""
-    return f"element_at(transform(array({value}), {name} -> {body}), 1)"
 
 
 def tokens(text: str) -> str:
@@ -106,7 +100,7 @@ def _value(document: str, opening: str, starts: str) -> str:
     }
     zero = {"n": "0", "p": "''", "s": "0", "e": "0"}
     found = _scanned("__v", zero, state, "slice(__ts, __a.s, __a.e - __a.s)")
-    return let(document, "__v", f"IF(startswith(__v, '{opening}'), {found}, NULL)")
+    return let("__v", document, f"IF(startswith(__v, '{opening}'), {found}, NULL)")
 
 
 def values(document: str) -> str:
@@ -119,7 +113,7 @@ def values(document: str) -> str:
         "l": f"IF({ends} AND {text} <> '', array_append(__a.l, {text}), __a.l)",
     }
     zero = {"s": "0", "l": "CAST(array() AS array<string>)"}
-    return let(tokens(document), "__ts", _pass(zero, state, "__a.l"))
+    return let("__ts", tokens(document), _pass(zero, state, "__a.l"))
 
 
 def compact(document: str) -> str:
@@ -145,7 +139,7 @@ def _scanned(
     there is none."""
     joined = f"array_join({found}, '')"
     last = f"IF(__a.e = 0, NULL, nullif({trimmed(joined)}, ''))"
-    return let(tokens(document), "__ts", _pass(zero, state, last))
+    return let("__ts", tokens(document), _pass(zero, state, last))
 
 
 def _pass(zero: Mapping[str, str], state: Mapping[str, str], last: str) -> str:

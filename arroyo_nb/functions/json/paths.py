@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.json import find, quick
+from arroyo_nb.functions.let_binding import let
 from arroyo_nb.functions.signature import Argument
 from arroyo_nb.schema import quoted_text
 from arroyo_nb.source import Span
@@ -165,7 +166,7 @@ def _parts(arguments: Sequence[Argument]) -> tuple[str, list[Segment]]:
 
 def _selected(document: str, steps: Sequence[Segment]) -> str:
     """The list of the values at a path; NULL where there is no document."""
-    found = find.let(document, "__d", "IF(__d IS NULL, NULL, array(__d))")
+    found = let("__d", document, "IF(__d IS NULL, NULL, array(__d))")
     for selectors in steps:
         lists = ", ".join(map(_of_one, selectors))
         each = lists if len(selectors) == 1 else f"concat({lists})"
@@ -187,8 +188,8 @@ def _of_one(selector: Selector) -> str:
             return find.values("__n")
         case PathSlice():
             places = _places(selector)
-            return find.let(
-                _elements("__n"), "__l", f"transform({places}, __i -> get(__l, __i))"
+            return let(
+                "__l", _elements("__n"), f"transform({places}, __i -> get(__l, __i))"
             )
 
 

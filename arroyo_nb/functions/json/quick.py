@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from arroyo_nb.functions.json.find import CONTROL, STRING, let, parsed
+from arroyo_nb.functions.json.find import CONTROL, STRING, parsed
+from arroyo_nb.functions.let_binding import let
 from arroyo_nb.schema import quoted_text
 
 # Names that have one form in JSON but for \u, and mean themselves in Spark's path.
@@ -52,7 +53,7 @@ class Path:
     def once_found(self, body: str) -> str:
         """SQL over what Spark finds, which it looks for once."""
         written = (f"[{s}]" if isinstance(s, int) else f"['{s}']" for s in self.steps)
-        return let(parsed(self.document, f"${''.join(written)}"), "__g", body)
+        return let("__g", parsed(self.document, f"${''.join(written)}"), body)
 
     @property
     def _last(self) -> str:

@@ -191,8 +191,8 @@ _OF_EXPRESSIONS = (
     ),
     ValueDifference(
         "negative zero",
-        "-0.0 and 0.0 are one value to GROUP BY, DISTINCT and aggregates, which give "
-        "0.0; in Arroyo they are two",
+        "-0.0 and 0.0 are one value to GROUP BY, DISTINCT, aggregates and the equal "
+        "columns of a join, and aggregates give 0.0; in Arroyo they are two",
     ),
     ValueDifference(
         "extremes",

@@ -93,6 +93,12 @@ def called(call: exp.Anonymous) -> functions.ScalarFunction | None:
     return own or functions.scalar(call.name)
 
 
+def has_arroyos_value(part: exp.Expr) -> bool:
+    """Whether a bound call has Arroyo's own value, as in strict mode, where ours is
+    another."""
+    return _ARROYOS in part.meta
+
+
 def volatile(part: exp.Expr) -> str:
     """What a bound call gives that is not the same when it is computed again, in words;
     empty: it is the same, or no call."""

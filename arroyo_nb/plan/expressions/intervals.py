@@ -13,6 +13,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.functions.time_units import DAY_US
 
 _MONTHS = {
     **dict.fromkeys(("month", "mon"), 1),
@@ -119,7 +120,7 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
                 days += int((in_months - int(in_months)) * _DAYS_OF_A_MONTH)
         elif name in _DAYS:
             days += int(number) * _DAYS[name]
-            micros += (number - int(number)) * _DAYS[name] * _DAY_US
+            micros += (number - int(number)) * _DAYS[name] * DAY_US
         elif name in _MICROSECONDS:
             micros += number * _MICROSECONDS[name]
         else:
@@ -128,9 +129,6 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
     if position == 0:
         raise _unreadable(text)
     return _checked(months, days, micros)
-
-
-_DAY_US = 24 * 3600 * 10**6
 
 
 def exact(interval: Interval) -> timedelta:
@@ -150,7 +148,7 @@ def exact(interval: Interval) -> timedelta:
 
 
 def _checked(months: int, days: int, micros: Decimal) -> Interval:
-    micros += days * _DAY_US
+    micros += days * DAY_US
     if abs(micros) > LONGEST // timedelta(microseconds=1) or abs(months) >= 2**31:
         raise _too_long()
     return Interval(months, timedelta(microseconds=int(micros)), days)

@@ -1,7 +1,7 @@
 """Which conditions of a join can be computed from a pair of rows.
 
 What reads one side only is computed below the join, whatever it is. What reads both is
-computed by the join itself, in Arrow: only what is the same there as in Spark.
+computed by the join itself, in Arrow: only what is the same there as in Arroyo.
 """
 
 from __future__ import annotations
@@ -77,6 +77,17 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
             return [node.this]
         case exp.Cast() if (type_of(node.this), type_of(node)) in _WIDER:
             return [node.this]
+        case exp.Cast() if place_of(node) == place_of(node.this):
+            # Nobody wrote it: it brings two operands to one type.
+            operands(node.this)
+            source, target = type_of(node.this), type_of(node)
+            raise Unsupported(
+                f"{source} computed from both sides of an outer join is not compared "
+                f"or combined with another type, here as {target}",
+                span=place_of(node),
+                hint=f"cast the other operand to {source}, or compute each side's part "
+                "in a query of its own",
+            )
         case _:
             raise _refused(node, "")
     for operand in found:

@@ -58,6 +58,26 @@ def test_edits_of_a_spec(changed, edit, outcome):
     assert str(verdict.differences[0]).startswith(f"{outcome}: ")
 
 
+@pytest.mark.parametrize(
+    ("item", "group", "outcome"),
+    [
+        ("trunc(counter / 7.0, 1)", "", Outcome.FORK),
+        ("CAST(counter AS DECIMAL(20, 2)) * arrow_cast(7, 'UInt64')", "", Outcome.FORK),
+        ("nvl(CAST(counter AS DECIMAL(20, 2)), 0)", "1", Outcome.FRESH),
+        ("trunc(counter / 7.0, 1)", "1", Outcome.FRESH),
+    ],
+)
+def test_a_mode_in_which_a_value_is_another_is_no_compatible_edit(item, group, outcome):
+    sql = SPEC.sql.partition("SELECT")[0] + f"SELECT {item} AS x FROM t"
+    if group:
+        sql += f" GROUP BY {group}"
+    job = replace(SPEC, sql=f"{sql};\n")
+    found = judge(version(job), version(replace(job, options=RunOptions(strict=True))))
+    assert found.outcome is outcome
+    assert RULINGS[Edit.MODE].why in str(found.differences[-1])
+    assert Edit.PLAN not in [difference.edit for difference in found.differences]
+
+
 def test_a_first_time_to_live_begins_afresh_unless_the_state_forgets():
     ending = replace(SPEC, sql=SPEC.sql.replace("= 1)", "= 1, message_count = 9)"))
     with_ttl = replace(ending, options=replace(OPTIONS, ttl=timedelta(hours=24)))

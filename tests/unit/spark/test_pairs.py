@@ -1,16 +1,16 @@
-"""Conditions of outer joins in Arrow: the same as DuckDB's, whose NaN and NULL are
-Spark's."""
+"""Conditions of outer joins in Arrow: the same as DataFusion's."""
 
 from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import cache
 from itertools import product
 
-import duckdb
 import pyarrow as pa
 import pytest
+from datafusion import SessionContext
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import Unsupported
@@ -30,7 +30,7 @@ VALUES = (
     (None, "", "é", "z"),
     (None, True, False),
     (None, NOON, NOON + timedelta(minutes=5), NOON - timedelta(microseconds=1)),
-    (None, 1, 2),
+    (None, Decimal("1.00"), Decimal("2.00")),
 )
 CONDITIONS = [
     "a < h",
@@ -44,6 +44,10 @@ CONDITIONS = [
     "(d < k) IS FALSE",
     "d IS DISTINCT FROM k",
     "c IS NOT DISTINCT FROM j",
+    "c = j OR a = h",
+    "c < j",
+    "c BETWEEN j AND j",
+    "c IN (j, 1.5)",
     "e = l OR e IS NULL",
     "e AND l",
     "NOT (e OR l)",
@@ -52,7 +56,7 @@ CONDITIONS = [
     "a IN (h, i, 3)",
     "a NOT IN (h, 1)",
     "b + i > 1.5",
-    "c * j > 0",
+    "c * (i + 3) > 0",
     "g >= n",
     "f <> m AND upper(d) < lower(k)",
     "e > l",
@@ -78,23 +82,29 @@ def join(condition: str) -> UpdatingJoin:
     return found
 
 
+ARROW = (
+    *(pa.int64(), pa.int32(), pa.float64(), pa.string(), pa.bool_()),
+    *(pa.timestamp("us"), pa.decimal128(10, 2)),
+)
+
+
 @cache
-def database() -> duckdb.DuckDBPyConnection:
+def database() -> SessionContext:
     """All pairs of values of each type, as a table ``pairs``."""
-    db = duckdb.connect()
-    db.execute("SET threads = 1")
-    columns = ", ".join(
-        f"{c} {t}"
-        for letters in NAMES.values()
-        for c, t in zip(letters, TYPES, strict=True)
-    )
-    db.execute(f"CREATE TABLE pairs ({columns})")
     crossed = [list(product(values, values)) for values in VALUES]
-    for number in range(max(map(len, crossed))):
-        pairs = [some[number % len(some)] for some in crossed]
-        row = [one for one, _ in pairs] + [other for _, other in pairs]
-        db.execute(f"INSERT INTO pairs VALUES ({', '.join('?' * len(row))})", row)
-    return db
+    rows = range(max(map(len, crossed)))
+    columns = {
+        name: pa.array([pairs[row % len(pairs)][side] for row in rows], type_)
+        for side, letters in enumerate(NAMES.values())
+        for name, type_, pairs in zip(letters, ARROW, crossed, strict=True)
+    }
+    context = SessionContext()
+    context.register_record_batches("pairs", [[pa.record_batch(columns)]])
+    return context
+
+
+def asked(items: str) -> pa.Table:
+    return pa.Table.from_batches(database().sql(f"SELECT {items} FROM pairs").collect())
 
 
 def as_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -113,18 +123,16 @@ def test_a_condition_is_what_it_is_in_sql(condition: str) -> None:
     def one_sided(expression: object) -> str | None:
         if not any(is_one_sided(expression, side.schema) for side in node.inputs):
             return None
-        text = expression.sql(dialect="duckdb")
+        text = expression.sql(dialect="postgres")
         return columns.setdefault(text, f"v{len(columns)}")
 
     test = pair_condition(node.condition, one_sided)
-    db = database()
-    items = ", ".join(f"{text} AS {name}" for text, name in columns.items())
-    pairs = db.sql(f"SELECT {items} FROM pairs").to_arrow_table()
-    expected = db.sql(f"SELECT ({condition}) FROM pairs").fetchall()
+    pairs = asked(", ".join(f"{text} AS {name}" for text, name in columns.items()))
+    expected = asked(f"({condition}) AS value")["value"].to_pylist()
     found = test(
         pa.table({n: as_spark(pairs[n]) for n in columns.values()})
     ).to_pylist()
-    assert [(value,) for value in found] == expected
+    assert found == expected
     assert len(set(found)) > 1
 
 
@@ -155,3 +163,35 @@ def test_what_arrow_does_otherwise_is_refused_at_its_place(condition: str) -> No
     with pytest.raises(Unsupported, match="over both sides of an outer join") as caught:
         join(condition)
     assert caught.value.span is not None
+
+
+@pytest.mark.parametrize(
+    ("condition", "place", "message", "mended"),
+    [
+        (
+            "c + j < g",
+            "c + j",
+            "DOUBLE computed from both sides of an outer join is not compared or "
+            "combined with another type, here as DECIMAL",
+            "c + j < CAST(g AS DOUBLE)",
+        ),
+        (
+            "a * h > n",
+            "a * h",
+            "BIGINT computed from both sides of an outer join is not compared or "
+            "combined with another type, here as DECIMAL",
+            "a * h > CAST(n AS BIGINT)",
+        ),
+    ],
+)
+def test_types_that_are_brought_to_one_are_named_and_no_cast(
+    condition: str, place: str, message: str, mended: str
+) -> None:
+    with pytest.raises(Unsupported) as caught:
+        join(condition)
+    assert caught.value.message.startswith(message)
+    span = caught.value.span
+    assert span is not None
+    query = f"SELECT a FROM l FULL JOIN r ON l.key = r.key AND ({condition})"
+    assert query[span.start : span.end] == place
+    join(mended)
