@@ -143,6 +143,11 @@ def both_lines(axis: Axis, snapshot: Snapshot, bottom: int) -> list[str]:
     return parts
 
 
+def _label_room(text: str) -> float:
+    """Pixels beside a line for its label, with an arrow."""
+    return text_width(f"← {text}", bold=True) + 10
+
+
 def _line(
     axis: Axis,
     moment: datetime,
@@ -156,7 +161,7 @@ def _line(
 ) -> tuple[str, tuple[float, float]]:
     """A line across the lanes, its label on the side that has the room, and from where
     to where that goes."""
-    x, wide = axis.at(moment), text_width(f"← {text}", bold=True) + 10
+    x, wide = axis.at(moment), _label_room(text)
     if moment < axis.low:
         text = f"← {text}"
     elif moment > axis.high:
@@ -178,9 +183,11 @@ def delay_band(axis: Axis, snapshot: Snapshot, bottom: int) -> str:
         return ""
     x, width = axis.at(mark), axis.at(newest) - axis.at(mark)
     text = f"{duration(newest - mark)} behind"
+    # The label of the watermark stands at its left, where that has the room.
+    is_free = x > min(_label_room(f"watermark {clock(mark)}"), WIDTH / 2)
     label = (
         f'<text x="{width / 2:.1f}" y="30" text-anchor="middle">{text}</text>'
-        if text_width(text) + 12 <= width and x > text_width("watermark 00:00:00") + 10
+        if text_width(text) + 12 <= width and is_free
         else ""
     )
     return (

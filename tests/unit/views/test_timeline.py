@@ -200,3 +200,27 @@ def test_no_text_of_a_tick_is_cut_at_the_edge(days: int) -> None:
                        drawn)  # fmt: skip
     assert texts
     assert all(float(x) + 2 + len(text) * CHAR <= WIDTH for x, text in texts)
+
+
+def test_the_delay_is_not_written_over_the_label_of_the_watermark() -> None:
+    """Near the left edge that label stands at the right of its line."""
+    early = replace(
+        TUMBLE,
+        windows=(
+            WindowBar(at(5), at(6), 400, 0, WindowState.OPEN),
+            WindowBar(at(6), at(7), 80, 0, WindowState.OPEN),
+        ),
+    )
+    sides = set()
+    for minute in range(1, 60, 2):
+        mark = at(5, minute)
+        shown = replace(early, watermark=mark, max_event_time=mark + DAY / 24)
+        drawn = timeline(shown)
+        assert drawn is not None
+        label = re.search(
+            r'class="watermark"[^>]*><line[^>]*/><text[^>]*anchor="(\w+)"', drawn.svg
+        )
+        assert label is not None
+        sides.add(label[1])
+        assert label[1] == "end" or " behind</text>" not in drawn.svg
+    assert sides == {"start", "end"}
