@@ -68,6 +68,12 @@ _RANKED = (
     "FROM rows a JOIN rows b ON a.v % 10 = b.v % 10 WHERE b.v > a.v) WHERE place <= 3"
 )
 
+_EXTREMES = (
+    "SELECT tumble(INTERVAL '10 seconds') AS w, k, "
+    "max(named_struct('v', v % 7, 'k', k)) AS most, count(*) AS n FROM rows "
+    "GROUP BY w, k"
+)
+
 CASES = {
     "rows": "SELECT upper(k) AS k, v * 2 AS twice, t FROM rows WHERE v % 7 <> 3",
     "tumble": (
@@ -136,6 +142,7 @@ CASES = {
         "last_value(v ORDER BY t) AS latest, corr(v, length(k) + v % 7) AS r "
         "FROM rows WHERE v % 11 < 7 GROUP BY w, k"
     ),
+    "extremes_of_parts": _EXTREMES,
     "changes": (
         "SELECT town, count(*) AS n, max(age) AS oldest FROM people GROUP BY town"
     ),

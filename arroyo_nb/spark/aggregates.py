@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from arroyo_nb.engine.wrapping_arithmetic import ADD, SUM
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.typing import type_of
+from arroyo_nb.plan.lowering import EXTREMES_OF_PARTS, LOWERING
 from arroyo_nb.plan.nodes import Measure
 from arroyo_nb.schema import BIGINT_UNSIGNED, Decimal, Type, spark_type
 from arroyo_nb.spark.expressions import bits, decimal_quotient, spark_sql, wrapped
@@ -27,14 +28,23 @@ _SUM_OF_SET = (
 _WIDEST = Decimal(38, 0)
 
 
-def is_native(measure: Measure) -> bool:
+def is_native(measure: Measure, *, lowering: int = LOWERING) -> bool:
     """Whether functions of Spark compute a measure over a window; others are computed
-    from the rows (:mod:`arroyo_nb.spark.collected`)."""
+    from the rows (:mod:`arroyo_nb.spark.collected`).
+
+    Parameters
+    ----------
+    lowering
+        The version of how the plan becomes a query of Spark's.
+    """
     row = measure.row
     return (
         row.spark is not None
         and (row.spark_distinct or not measure.distinct)
-        and all(row.spark_reads(type_of(a)) for a in measure.arguments)
+        and (
+            lowering < EXTREMES_OF_PARTS
+            or all(row.spark_reads(type_of(a)) for a in measure.arguments)
+        )
     )
 
 

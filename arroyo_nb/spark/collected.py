@@ -12,7 +12,7 @@ has, from the same kernels, whatever the order in which rows came.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from arroyo_nb.lazy_imports import pa
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.schema import spark_type
-from arroyo_nb.spark.aggregates import is_native
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.operator_changes import select_list
 from arroyo_nb.spark.stateful import OperatorColumns, aggregate_call
@@ -49,13 +48,20 @@ class CollectedMeasures:
         The aggregate.
     row_time
         The event time of an input row, as Spark SQL text.
+    measures
+        Those that are computed from lists.
     """
 
-    def __init__(self, node: nodes.WindowAggregate, row_time: str) -> None:
+    def __init__(
+        self,
+        node: nodes.WindowAggregate,
+        row_time: str,
+        measures: Sequence[nodes.Measure],
+    ) -> None:
         self._names, self._row_time = node.input.schema.names, row_time
         self._taken = {*node.schema.names}
         self._lists: dict[str, str] = {}
-        self._measures = [self._collect(m) for m in node.measures if not is_native(m)]
+        self._measures = [*map(self._collect, measures)]
 
     def columns(self) -> list[Column]:
         """The lists, as aggregates of Spark."""

@@ -456,9 +456,11 @@ def lower_window_aggregate(
     groups = frame.groupBy(window, *others, *keys)
     # The window twice: the column that one sees, and the one that has the watermark.
     if not isinstance(node.assign, nodes.SessionWindow):
-        return _measured(groups, node, unmarked(window, node.window_name))
+        marked = unmarked(window, node.window_name)
+        return _measured(groups, node, lowering.keeping, marked)
     # agg() must be given something; Spark prunes what is not selected.
-    rows = _measured(groups, node, *[] if node.measures else [F.count(F.lit(1))])
+    some = [] if node.measures else [F.count(F.lit(1))]
+    rows = _measured(groups, node, lowering.keeping, *some)
     names = [quoted(field.name) for field in node.schema.fields[1:]]
     if number is not None:
         rows = observed_sessions(rows, number, alone=not keys)
@@ -555,20 +557,27 @@ def _named(item: nodes.Named, over: nodes.Node) -> str:
 
 
 def _measured(
-    groups: GroupedData, node: nodes.WindowAggregate, *also: Column
+    groups: GroupedData,
+    node: nodes.WindowAggregate,
+    keeping: StateConfig,
+    *also: Column,
 ) -> DataFrame:
     """The measures of each group, and ``also`` other aggregates."""
     from pyspark.sql import functions as F  # noqa: N812
 
     time = row_time(node.input)
-    in_spark = [m for m in node.measures if is_native(m)]
+    in_spark: list[nodes.Measure] = []
+    others: list[nodes.Measure] = []
+    for measure in node.measures:
+        is_spark_s = is_native(measure, lowering=keeping.lowering)
+        (in_spark if is_spark_s else others).append(measure)
     values = [
         F.expr(measure_sql(measure, row_time=time)).alias(measure.name)
         for measure in in_spark
     ]
-    if len(in_spark) == len(node.measures):
+    if not others:
         return groups.agg(*also, *values)
     from arroyo_nb.spark.collected import CollectedMeasures
 
-    collected = CollectedMeasures(node, time)
+    collected = CollectedMeasures(node, time, others)
     return collected.computed(groups.agg(*also, *values, *collected.columns()))
