@@ -87,6 +87,12 @@ _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
 _LOST = "what is left can be read afresh, with another state folder"
 _STATE = "start with another state folder, or run the query as it was before"
 _GO_ON = "the next cell starts a new one; a run with a state folder resumes there"
+_IN_NANOSECONDS = "is not in milliseconds, but in nanoseconds"
+_NANOSECONDS_HINT = (
+    "let the producer write milliseconds, or set the topic's option "
+    "message.timestamp.type to LogAppendTime; Spark cannot read the records that are "
+    "there, but a tape can have them: %arroyo record"
+)
 _RAISED = "USER_RAISED_EXCEPTION"
 _RULES = (
     _FailureRule(
@@ -261,11 +267,19 @@ _WORDLESS = (
         r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
     ),
     _FailureRule(
+        "KAFKA_MALFORMED_RECORD_TIMESTAMP",
+        "{topic}[{partition}] offset {offset}: the time of the record "
+        f"{_IN_NANOSECONDS}",
+        _NANOSECONDS_HINT,
+        r"Record at topic (?P<topic>\S+) partition (?P<partition>\d+) "
+        r"offset (?P<offset>\d+) has timestamp value",
+        of_data=True,
+    ),
+    # Of an older connector, which lets the conversion fail by itself.
+    _FailureRule(
         "record time",
-        "the time of a record of a topic is not in milliseconds, but in nanoseconds",
-        "let the producer write milliseconds, or set the topic's option "
-        "message.timestamp.type to LogAppendTime; Spark cannot read the records that "
-        "are there, but a tape can have them: %arroyo record",
+        f"the time of a record of a topic {_IN_NANOSECONDS}",
+        _NANOSECONDS_HINT,
         r"long overflow(?s:.*?)\bat org\.apache\.spark\.sql\.kafka010\.",
         of_data=True,
     ),

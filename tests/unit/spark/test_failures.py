@@ -382,3 +382,34 @@ def test_a_hint_of_a_record_is_none_of_ours():
     assert run_problem(Exception(text)).hint is None
     text = f"[USER_RAISED_EXCEPTION] t[0] offset 1: no JSON\n  hint: {DROP_HINT}"
     assert run_problem(Exception(f"{text} SQLSTATE: P0001")).hint == DROP_HINT
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            "Job aborted: Lost task 0.0 (TID 1): org.apache.spark.sql.kafka010."
+            "KafkaIllegalStateException: Record at topic my.topic partition 3 "
+            "offset 17 has timestamp value 17 that "
+            "overflows when converting to Spark's microsecond-precision "
+            "TimestampType. SQLSTATE: 22008",
+            "my.topic[3] offset 17: the time of the record",
+        ),
+        (
+            "Job aborted: Lost task 0.0 (TID 1): java.lang.ArithmeticException: long "
+            "overflow\n\tat java.base/java.lang.Math.multiplyExact(Math.java:1)\n"
+            "\tat org.apache.spark.sql.kafka010.KafkaRecordToRowConverter.x(K.scala:1)",
+            "the time of a record of a topic",
+        ),
+    ],
+)
+def test_a_time_in_nanoseconds_of_a_record_is_told_with_what_to_do(text, place):
+    problem = run_problem(Exception(text))
+    assert str(problem.message) == f"{place} is not in milliseconds, but in nanoseconds"
+    assert "%arroyo record" in problem.hint
+    assert isinstance(problem, DataProblem)
+
+
+def test_another_overflow_is_none_of_a_record_time():
+    text = "java.lang.ArithmeticException: long overflow\n\tat org.apache.spark.sql.X"
+    assert "milliseconds" not in str(run_problem(Exception(text)))
