@@ -54,7 +54,7 @@ class CorePanel:
     def __init__(self, still: str, pressed: Callable[[str], None]) -> None:
         hidden = (
             f".{still} {{ display: none !important }} "
-            ".arroyo :is(.keys, .tabs, .scrubber) { display: none }"
+            ".arroyo :is(.keys, .tabs, .scrubber, .search, .delays) { display: none }"
         )
         self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()
