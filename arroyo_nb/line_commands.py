@@ -200,10 +200,12 @@ class LineCommands:
 
         show(self._session, name, self._runs.stage(), **options)
 
-    def _save(self, name: str, path: str) -> None:
+    def _save(self, name: str, path: str, title: str = "", text: str = "") -> None:
         from arroyo_nb.trace_commands import save
 
-        save(self._session, name, path, say)
+        # The text may be that of a variable: a paragraph is long for a line.
+        text = str(self._shell.user_ns.get(text, text))
+        save(self._session, name, path, say, title=title, text=text)
 
     def _whatif(self, name: str, **options: Any) -> None:
         from arroyo_nb.whatif_commands import whatif

@@ -94,6 +94,9 @@ FLAGS = (
     Flag("no_run", ("--no-run",), "only check the script: show the notes on it "
          "and the columns of its results; with --explain its plan"),
     *map(_run_flag, ("sinks", "strict")),
+    Flag("compare", ("--compare",), "windows: run it as tumble, hop and session, and "
+         "draw them under each other; or name them, 'tumble 10s, session 5s'",
+         "WINDOWS"),
     Flag("explain", ("--explain",), "print the plan, pass by pass, and then run"),
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
@@ -147,7 +150,12 @@ SHOW_FLAGS = (
     Flag("rows", ("--rows",), "how many rows, 20 if not said", "N", _rows),
 )  # fmt: skip
 
-SAVE_FLAGS = (Flag("path", ("-o", "--out"), "the file", "FILE"),)
+SAVE_FLAGS = (
+    Flag("path", ("-o", "--out"), "the file", "FILE"),
+    Flag("title", ("--title",), "of a page: its title", "TITLE"),
+    Flag("text", ("--text",), "of a page: what stands below the title; or the variable "
+         "that has it", "TEXT"),
+)  # fmt: skip
 
 HEAD_FLAGS = (
     Flag("rows", ("-n", "--rows"), "how many rows, 10 if not said", "N", _rows),
@@ -307,8 +315,9 @@ COMMANDS: Mapping[str, Command] = {
                 "the name of one run, or the file of a trace", 1, 1, runs=True,
                 flags=SHOW_FLAGS),
         Command("save", "save a run as a trace, or as a page for a browser",
-                "NAME -o FILE.parquet|FILE.html", "the name of one run, and -o with "
-                "the file", 1, 1, runs=True, flags=SAVE_FLAGS, needs=("path",)),
+                "NAME -o FILE.parquet|FILE.html [--title TITLE] [--text TEXT]",
+                "the name of one run, and -o with the file", 1, 1, runs=True,
+                flags=SAVE_FLAGS, needs=("path",)),
         Command("whatif", "try other watermark delays on the rows of a run",
                 "NAME [--delay 1s,30m,2h] [--every TIME] [--output N] [-o VAR]",
                 "the name of one run", 1, 1, runs=True, flags=WHATIF_FLAGS),

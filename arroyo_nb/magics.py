@@ -150,6 +150,13 @@ class ArroyoMagics(Magics):
         if line.get("no_run"):
             self._check(sql, options, explained=bool(line.get("explain")))
             return
+        if (windows := line.get("compare")) is not None:
+            from arroyo_nb.whatif_commands import compare_windows
+
+            names = {key: line.get(key) for key in ("name", "variable")}
+            space = self._shell.user_ns
+            compare_windows(self.session, space, sql, windows, options, **names)
+            return
         before = self.session.catalog
         # A cell that only declares shows what it declared; one that runs shows its
         # panel.

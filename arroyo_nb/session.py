@@ -273,7 +273,8 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
             # Here, where an interrupt is heard, and not once the run has begun.
             compiled_functions(user_functions(plan.sinks))
             run = self._ready(prepared, self._folder(prepared, state))
-        self.catalog, self.answers = plan.catalog, plan.answers
+        self._take_over(plan.catalog)
+        self.answers = plan.answers
         if not plan.sinks:
             return None
         self._attached.pop(run.name, None)
@@ -344,7 +345,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         from arroyo_nb.frames import lookup_table
 
         keys = (key,) if isinstance(key, str) else tuple(key)
-        self.catalog = self.catalog.define(lookup_table(name, frame, keys))
+        self._take_over(self.catalog.define(lookup_table(name, frame, keys)))
 
     def rows(
         self,
@@ -410,7 +411,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         """
         from arroyo_nb.row_tables.define import define_rows, read_rows
 
-        self.catalog, made = define_rows(
+        catalog, made = define_rows(
             name,
             read_rows(data, event_time, arrives, types=types),
             watermark=watermark,
@@ -421,6 +422,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
             work=self._runs.work_folder() / "rows" / safe_name(name),
             path=None if path is None else user_path(path),
         )
+        self._take_over(catalog)
         return made
 
     def head(self, table: str, rows: int = 10) -> pa.Table:
@@ -548,6 +550,14 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         assert run is not None, "a job has something to run"
         self._attached[run.name] = path.absolute().parent
         return run
+
+    def _take_over(self, catalog: Catalog) -> None:
+        """Have other tables from now on; runs that read one that has changed are marked
+        stale."""
+        before, self.catalog = self.catalog, catalog
+        for name, table in before.tables.items():
+            if name in catalog and catalog.get(name) != table:
+                self._runs.mark_stale(table)
 
     def users(self, table: Relation) -> list[str]:
         """The runs that read or write a table and have not ended. Each goes on with it

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.magic_options import parse_named_line
 from arroyo_nb.option_flags import Flag, flags_by_name, options_text
 from arroyo_nb.run.interrupts import Interrupted, defer_interrupts, imported
@@ -20,6 +21,10 @@ FIRST_TEST = ("arroyo_nb.plan.planner", "arroyo_nb.cell_tests.run")
 TEST_FLAGS = (
     Flag("timeout", ("--timeout",), "how long the query may run, 60s if not said",
          "TIME"),
+    Flag("hidden", ("--hidden",), "show nothing of the expectations: points, and one "
+         "more hint with each try; a cell with a query alone answers the test NAME"),
+    Flag("out", ("-o", "--out"), "with --hidden: write the test into a file, packed; "
+         "NAME.hidden is found beside the notebook", "FILE"),
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
 
@@ -71,6 +76,8 @@ def run_cell(
         When something is not as expected, or the test is wrong, with its place.
     """
     name, options = parse_test_line(line)
+    if "out" in options and not options.get("hidden"):
+        raise RunProblem("-o writes a hidden test", hint="add --hidden")
     if options.pop("help", False):
         say(help_text())
         return
@@ -135,6 +142,9 @@ def help_text() -> str:
             "EXPECT TABLE, CHANGELOG or LATE, and rows of the columns that matter:",
             "ORDERED, EMPTY, WITHIN 0.01, OF OUTPUT may follow. EXPECT WATERMARK TIME.",
             "EXPECT ERROR 'a part of the message' LINE 2.",
+            "For a class: POINTS 2 may follow EXPECT, and HINT lines stand below it;",
+            "--hidden -o late_clicks.hidden writes the test, and students answer it",
+            "with a query below %%arroyo_test --hidden late_clicks.",
             "",
             *options_text(TEST_FLAGS),
         )

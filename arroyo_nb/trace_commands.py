@@ -57,8 +57,17 @@ def show(
     PANELS[name] = live.show(shown, stage, wish, stays=True)
 
 
-def save(session: Session, name: str, path: str, say: Callable[[str], None]) -> None:
-    """Save a run as a trace or as a page, as the file's name ends.
+def save(
+    session: Session,
+    name: str,
+    path: str,
+    say: Callable[[str], None],
+    *,
+    title: str = "",
+    text: str = "",
+) -> None:
+    """Save a run as a trace or as a page, as the file's name ends; ``title`` and
+    ``text`` stand on the page.
 
     Raises
     ------
@@ -69,9 +78,14 @@ def save(session: Session, name: str, path: str, say: Callable[[str], None]) -> 
     """
     shown = _found(session, name)
     ending = Path(path).suffix.lower()
+    if (title or text) and ending != PAGE:
+        raise RunProblem(
+            "only a page has a title and a text", hint=f"save it as a {PAGE} file"
+        )
     if ending == PAGE:
         try:
-            file = shown.save_html(path, tell=ProgressOutput().tell)
+            tell = ProgressOutput().tell
+            file = shown.save_html(path, title=title, text=text, tell=tell)
         except KeyboardInterrupt:
             raise Interrupted(f"'{path}' was not saved: interrupted") from None
         say(f"saved '{file}': it moves over the micro-batches in any browser")

@@ -1,4 +1,5 @@
-"""``%arroyo whatif`` and ``%arroyo compare``: other delays, two runs side by side."""
+"""``%arroyo whatif``, ``%arroyo compare`` and ``%%arroyo --compare``: other delays, two
+runs side by side, other windows."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from arroyo_nb.views.notebook import ProgressOutput, publish
 from arroyo_nb.views.whatif import bundle
 
 if TYPE_CHECKING:
+    from arroyo_nb.run.options import RunOptions
     from arroyo_nb.session import Session
+    from arroyo_nb.source import ScriptText
 
 
 def whatif(
@@ -70,3 +73,51 @@ def compare(session: Session, first: str, second: str) -> None:
     from arroyo_nb.views import compare as views
 
     publish(views.bundle(views.compare(session.get(first), session.get(second))))
+
+
+def compare_windows(
+    session: Session,
+    variables: dict[str, Any],
+    sql: ScriptText,
+    windows: str,
+    options: RunOptions,
+    *,
+    name: str | None = None,
+    variable: str | None = None,
+) -> None:
+    """Run a cell with windows of several kinds, and show them under each other.
+
+    Parameters
+    ----------
+    session, variables
+        As of :func:`whatif`.
+    sql, windows, options
+        As of :meth:`Session.compare_windows`.
+    name
+        What the names of the runs begin with; None: ``windows``.
+    variable
+        Holds the result; None: it is shown only.
+
+    Raises
+    ------
+    ArroyoError
+        As :meth:`Session.compare_windows`.
+    Interrupted
+        When it was interrupted.
+    """
+    from arroyo_nb.views import window_kinds as views
+
+    progress = ProgressOutput()
+    try:
+        found = session.compare_windows(
+            sql, windows, name=name or "windows", options=options, tell=progress.tell
+        )
+        made = views.bundle(found)
+    except BaseException as problem:
+        progress.give_up("the comparison of windows gave no result")
+        if isinstance(problem, KeyboardInterrupt):
+            raise Interrupted("the comparison of windows was interrupted") from None
+        raise
+    if variable is not None:
+        variables[variable] = found
+    progress.finish(made)

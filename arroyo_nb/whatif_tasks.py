@@ -1,4 +1,4 @@
-"""What a session does with runs that are over: it asks what other delays would do."""
+"""What a session asks of the same rows: other delays, and windows of other kinds."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from arroyo_nb.run.interrupts import defer_interrupts
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.interrupts import LOOK_S, defer_interrupts
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.option_values import duration
 
 if TYPE_CHECKING:
     from arroyo_nb.engine.jars import Tell
+    from arroyo_nb.plan import Plan
+    from arroyo_nb.run.options import RunOptions
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
     from arroyo_nb.run.runs import Runs
+    from arroyo_nb.source import ScriptText
     from arroyo_nb.whatif.outcomes import WhatIf
+    from arroyo_nb.whatif.window_kinds import WindowComparison
 
 
 class WhatIfTasks:
-    """The part of a session that tries delays."""
+    """The part of a session that tries delays and windows."""
 
     _runs: Runs
     _ready: Callable[[PreparedRun, RunFolder], Run]
+
+    if TYPE_CHECKING:
+
+        def plan(self, sql: str | ScriptText, *, strict: bool | None = ...) -> Plan: ...
+
+        def run_with(
+            self, sql: str | ScriptText, options: RunOptions, *, name: str | None = ...
+        ) -> Run | None: ...
 
     def whatif(
         self,
@@ -89,3 +102,92 @@ class WhatIfTasks:
                 return what_if(run, delays, tools, every=duration(every), output=output)
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+    def compare_windows(
+        self,
+        sql: str | ScriptText,
+        windows: str = "windows",
+        *,
+        name: str = "windows",
+        options: RunOptions | None = None,
+        tell: Tell | None = None,
+    ) -> WindowComparison:
+        """Run one query with windows of several kinds on the same rows, and draw them
+        under each other.
+
+        Each is a run of its own, called ``NAME_tumble``, ``NAME_hop`` and so on, which
+        stays: ``session.get("windows_hop").table()``.
+
+        Parameters
+        ----------
+        sql
+            A script with one query that groups by one window; its tables have an end.
+        windows
+            ``"windows"``: tumble, hop and session of the query's own length; or each
+            with its lengths, as ``"tumble 10s, hop 5s 10s, session 5s"``.
+        name
+            What the names of the runs begin with.
+        options
+            How they run; None: as fast as they can.
+        tell
+            Is told which one runs.
+
+        Raises
+        ------
+        ArroyoError
+            When the script is wrong, has no window or several, or reads a table that
+            does not end.
+
+        Examples
+        --------
+        ::
+
+            session.compare_windows(
+                "SELECT tumble(INTERVAL '10 seconds') AS w, count(*) AS n "
+                "FROM clicks GROUP BY w"
+            )
+        """
+        from arroyo_nb.run.options import RunOptions
+        from arroyo_nb.source import ScriptText
+        from arroyo_nb.views.window_kinds import WINDOW_COMPARISON_VIEWS
+        from arroyo_nb.whatif.window_kinds import (
+            WindowComparison,
+            window_kinds,
+            with_window,
+        )
+
+        chosen = options or RunOptions.parse({"sinks": False, "keep": True})
+        if chosen.step:
+            raise RunProblem(
+                "windows are compared once all rows were read: --step would wait",
+                hint="leave --step out",
+            )
+        source = ScriptText.of(sql, "<cell>")
+        kinds = window_kinds(windows, self.plan(source, strict=chosen.strict))
+        scripts = [with_window(source, kind) for kind in kinds]
+        runs = []
+        with defer_interrupts() as interrupts:
+            for kind, script in zip(kinds, scripts, strict=True):
+                run = self.run_with(script, chosen, name=f"{name}_{kind.name}")
+                assert run is not None, "the script has a query"
+                runs.append(run)
+                try:
+                    _require_end(run)
+                    while not run.wait(LOOK_S):
+                        interrupts.check()
+                        if tell is not None:
+                            tell(f"{kind.call}: {run.snapshot(0).rows_in:,} rows in")
+                except BaseException as problem:
+                    run.stop(str(problem) or "stopped by interrupt")
+                    raise
+        return WindowComparison(kinds, tuple(runs), WINDOW_COMPARISON_VIEWS)
+
+
+def _require_end(run: Run) -> None:
+    """Refuse what never ends: its runs would not read the same rows."""
+    endless = [r.table.name for r in run.sources.readers if not r.bounded]
+    if endless:
+        raise RunProblem(
+            f"'{endless[0]}' never ends, so three runs would not read the same rows",
+            hint="record it first: %arroyo record TOPIC -o TAPE; or use %%arroyo_rows",
+        )

@@ -80,12 +80,15 @@ class When:
         The run whose script it is, or the view that is read.
     job
         The path of the ``job.yaml`` whose script it is.
+    source
+        The text that has the script; None: it is that of the test.
     """
 
     sql: str = ""
     span: Span | None = None
     run: str | None = None
     job: str | None = None
+    source: ScriptText | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,10 @@ class Expectation:
         The watermark, or a part of the error's message.
     line
         The line of the query that the error must be at, from 1 on; None: any.
+    points
+        What it is worth.
+    hints
+        What a hidden test says of it, one more with each try.
     """
 
     kind: Expected
@@ -120,6 +127,8 @@ class Expectation:
     tolerance: float | None = None
     value: Any = None
     line: int | None = None
+    points: int = 1
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,6 +143,8 @@ class CellTest:
         Its text; where it was made of values, an empty one.
     given, when, expected
         Its parts.
+    is_hidden
+        Whether nothing of its expectations may be shown.
     """
 
     name: str
@@ -141,6 +152,12 @@ class CellTest:
     given: tuple[Given, ...]
     when: When
     expected: tuple[Expectation, ...]
+    is_hidden: bool = False
+
+    @property
+    def query_source(self) -> ScriptText:
+        """The text that has the query."""
+        return self.when.source or self.source
 
 
 @dataclass(frozen=True)
@@ -155,11 +172,14 @@ class Check:
         Where it stands, from 1 on; None: it was made of values.
     difference
         How what came out differs; None: it does not.
+    points
+        What it is worth; 0: points are not counted.
     """
 
     title: str
     line: int | None
     difference: Difference | None = None
+    points: int = 0
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from arroyo_nb.registry import did_you_mean
 from arroyo_nb.row_tables.disorder import OPTIONS as DISORDER
 from arroyo_nb.source import ScriptText, Span
 
-GIVEN, WHEN, EXPECT = "GIVEN", "WHEN", "EXPECT"
-_HEAD = re.compile(rf"({GIVEN}|{WHEN}|{EXPECT})(?![\w.])(?![^\S\n]*[|,])")
+GIVEN, WHEN, EXPECT, HINT = "GIVEN", "WHEN", "EXPECT", "HINT"
+_HEAD = re.compile(rf"({GIVEN}|{WHEN}|{EXPECT}|{HINT})(?![\w.])(?![^\S\n]*[|,])")
 _WORD = re.compile(r"""(?:"[^"]*"|'(?:[^']|'')*'|[^\s"'])+|["'].*""")
 _COMMENT = re.compile(r"\s*--(\s.*)?\Z")
 
@@ -99,6 +99,34 @@ def parse_test(source: ScriptText, name: str) -> CellTest:
         raise problem.at(source) from None
 
 
+def has_expectations(text: str) -> bool:
+    """Whether a text is a test, and not only the query that one is tried on.
+
+    >>> has_expectations("SELECT 1"), has_expectations("WHEN SELECT 1\nEXPECT TABLE")
+    (False, True)
+    """
+    heads = filter(None, map(_HEAD.match, text.split("\n")))
+    return any(head[1] in (GIVEN, EXPECT) for head in heads)
+
+
+def parse_answer(source: ScriptText) -> When:
+    """Read the query that a hidden test is tried on: it may stand below WHEN.
+
+    Raises
+    ------
+    ArroyoError
+        With the place of what is wrong.
+    """
+    found = _Reader(source)
+    try:
+        if any(map(_HEAD.match, source.text.split("\n"))):
+            for section in _sections(source):
+                found.read(section)
+        return found.answer(source.text)
+    except ArroyoError as problem:
+        raise problem.at(source) from None
+
+
 def _sections(source: ScriptText) -> Iterator[_Section]:
     heads: list[Span] = []
     at, word = 0, ""
@@ -149,8 +177,40 @@ class _Reader:
                 self._read_given(section)
             case "WHEN":
                 self._read_when(section)
+            case "HINT":
+                self._read_hint(section)
             case _:
                 self._expected.append(self._expectation(section))
+
+    def _read_hint(self, section: _Section) -> None:
+        whole = Span(section.rest.start, section.body.end)
+        text = " ".join(self._source.text[whole.start : whole.end].split())
+        if not self._expected or not text:
+            raise SyntaxProblem(
+                "HINT has no text" if self._expected else "HINT stands below an EXPECT",
+                span=section.span,
+                hint="HINT Look at the row of 09:59:30.",
+            )
+        last = self._expected[-1]
+        self._expected[-1] = replace(last, hints=(*last.hints, text))
+
+    def answer(self, sql: str) -> When:
+        """What runs, of a text that has no expectations: its WHEN, or all of it.
+
+        Raises
+        ------
+        SyntaxProblem
+            When there is none.
+        """
+        if self._given:
+            raise SyntaxProblem(
+                "the rows of a hidden test are given already",
+                span=next(iter(self._given.values())).span,
+                hint="write only the query",
+            )
+        if self._when is None and not sql.strip():
+            raise SyntaxProblem("there is no query", hint="write it below the magic")
+        return replace(self._when or When(sql), source=self._source)
 
     def test(self, name: str) -> CellTest:
         """The test, once all sections are read.
@@ -389,6 +449,8 @@ def _with_words(found: Expectation, words: Sequence[_Word]) -> tuple[Expectation
         word = left.pop(0)
         if word.text == "EMPTY" and found.kind is not Expected.WATERMARK:
             is_empty = True
+        elif word.text == "POINTS" and left:
+            found = replace(found, points=_points(left.pop(0)))
         elif word.text == "ORDERED" and is_table:
             found = replace(found, ordered=True)
         elif word.text == "OF" and left:
@@ -402,7 +464,7 @@ def _with_words(found: Expectation, words: Sequence[_Word]) -> tuple[Expectation
                 text, span = f"{text} {left[0].text}", span | left.pop(0).span
             found = replace(found, value=_moment(text, span))
         else:
-            known = ["OF NAME"]
+            known = ["OF NAME", "POINTS 2"]
             known += ["ORDERED"] if is_table else []
             if found.kind is not Expected.WATERMARK:
                 known += ["EMPTY", "WITHIN 0.01"]
@@ -434,6 +496,8 @@ def _expected_error(found: Expectation, words: Sequence[_Word]) -> Expectation:
                     hint="the first line of the query is LINE 1",
                 )
             found = replace(found, line=int(number.text))
+        elif word.text == "POINTS" and not word.is_quoted and left:
+            found = replace(found, points=_points(left.pop(0)))
         elif word.is_quoted and found.value is None:
             found = replace(found, value=word.text)
         else:
@@ -443,6 +507,16 @@ def _expected_error(found: Expectation, words: Sequence[_Word]) -> Expectation:
                 hint="EXPECT ERROR 'part of the message' LINE 2",
             )
     return found
+
+
+def _points(word: _Word) -> int:
+    if not word.text.isdecimal() or not 0 < int(word.text[:6]) <= 1000:
+        raise SyntaxProblem(
+            f"'{word.text}' is no number of points, from 1 to 1000",
+            span=word.span,
+            hint="EXPECT TABLE POINTS 2",
+        )
+    return int(word.text)
 
 
 def _tolerance(word: _Word) -> float:

@@ -40,17 +40,27 @@ _STYLES = {
 
 def result_text(result: TestResult) -> str:
     """A line where all is as expected; else each difference."""
-    name = plain(result.name)
+    name, points = plain(result.name), _points(result)
     if result.passed:
-        return f"✓ {name}: passed, {_checks(len(result.checks))}, {result.took_s:.1f} s"
+        return (
+            f"✓ {name}: passed, {_checks(len(result.checks))}{points}, "
+            f"{result.took_s:.1f} s"
+        )
     failed = [check for check in result.checks if check.difference is not None]
     lines = [
-        f"✗ {name}: {len(failed)} of {_checks(len(result.checks))} failed, "
+        f"✗ {name}: {len(failed)} of {_checks(len(result.checks))} failed{points}, "
         f"{result.took_s:.1f} s"
     ]
     for check in failed:
         lines += ["", *_check_lines(check)]
     return "\n".join(lines)
+
+
+def _points(result: TestResult) -> str:
+    """How many points were earned, where they are counted."""
+    of = sum(check.points for check in result.checks)
+    got = sum(check.points for check in result.checks if check.difference is None)
+    return f", {got} of {of} {'point' if of == 1 else 'points'}" if of else ""
 
 
 def _checks(number: int) -> str:

@@ -204,9 +204,9 @@ def _query(case: CellTest, setting: Setting) -> Query:
         catalog = Catalog(functions=functions)
     else:
         try:
-            script = case.source.with_text(setting.bind(when.sql))
+            script = case.query_source.with_text(setting.bind(when.sql))
         except ArroyoError as error:
-            raise error.at(case.source) from None
+            raise error.at(case.query_source) from None
     given = {given.table.lower() for given in case.given}
     text, declared = _without_given(script, given, catalog)
     return Query(script.with_text(text), catalog, declared)
@@ -229,7 +229,7 @@ def _of_run(case: CellTest, setting: Setting) -> tuple[ScriptText, Catalog]:
         span=case.when.span,
         hint=did_you_mean(name, (*setting.plans, *views))
         or f"run its cell before, which begins with %%arroyo {name} <<",
-    ).at(case.source)
+    ).at(case.query_source)
 
 
 def _without_given(

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.jobs.carried_tests import NO_TESTS, CarriedTests
 from arroyo_nb.registry import did_you_mean
@@ -38,6 +39,9 @@ class SessionTests:
     def __init__(self) -> None:
         # By their names, for who makes a job of a run.
         self._tests: dict[str, tuple[CellTest, Setting]] = {}
+        self._hidden: dict[str, CellTest] = {}
+        # How often each hidden test has failed since it passed.
+        self._tries: dict[str, int] = {}
 
     def test(
         self,
@@ -51,6 +55,8 @@ class SessionTests:
         timeout: str | timedelta = "60s",
         bind: Callable[[str], str] | None = None,
         source: str = "<cell>",
+        hidden: bool = False,
+        out: str | Path | None = None,
     ) -> TestResult:
         """Run a test: given rows, when a query runs, expect rows.
 
@@ -79,6 +85,13 @@ class SessionTests:
             Writes out the parameters of the query.
         source
             What errors call the text.
+        hidden
+            Show nothing of the expectations: which one is not met, points, and one more
+            hint with each try. ``test`` is then the whole test, which is remembered
+            under its name; or only a query, on which the test of that name is tried
+            that is remembered, or stands in the file ``NAME.hidden``.
+        out
+            Where a hidden test is written, packed.
 
         Returns
         -------
@@ -117,7 +130,11 @@ class SessionTests:
                 name = name or test.stem
             else:
                 text = ScriptText.of(test, source)
-            case = parse_test(text, name or "test")
+            case = (
+                self._hidden_case(text, name, out)
+                if hidden
+                else parse_test(text, name or "test")
+            )
         setting = Setting(
             self.catalog.with_functions(self.function_rows()),
             self.strict,
@@ -129,8 +146,50 @@ class SessionTests:
             setting = replace(setting, bind=bind)
         folder = self._runs.temporary_folder
         result = run_test(case, setting, self.engine, folder, limit)
+        if case.is_hidden:
+            return self._without_answer(result, case)
         self._tests[case.name] = case, setting
         return result
+
+    def _hidden_case(
+        self, text: ScriptText, name: str | None, out: str | Path | None
+    ) -> CellTest:
+        """The hidden test of a text, or the one that its query answers."""
+        from arroyo_nb.cell_tests import hidden
+        from arroyo_nb.cell_tests.parse import has_expectations, parse_answer
+
+        if name is None:
+            raise RunProblem("a hidden test has a name", hint="session.test(name=...)")
+        if has_expectations(text.text):
+            case = hidden.hidden_test(text, name)
+            if out is not None:
+                _write(user_path(out), hidden.packed(text.text))
+            self._hidden[name] = case
+            self._tries.pop(name, None)
+            return case
+        if out is not None:
+            raise RunProblem(
+                "only a whole test is written, and this is a query alone",
+                hint="write GIVEN, WHEN and EXPECT, or leave -o out",
+            )
+        file = Path(f"{name}{hidden.SUFFIX}")
+        if name not in self._hidden and not user_path(file).exists():
+            raise RunProblem(
+                f"there is no hidden test '{name}'",
+                hint=did_you_mean(name, self._hidden)
+                or f"put '{file}' beside the notebook, or run the cell with its EXPECT",
+            )
+        if name not in self._hidden:
+            test = hidden.unpacked(_read(user_path(file)), str(file))
+            self._hidden[name] = hidden.hidden_test(ScriptText(test, str(file)), name)
+        return hidden.answered(self._hidden[name], parse_answer(text))
+
+    def _without_answer(self, result: TestResult, case: CellTest) -> TestResult:
+        from arroyo_nb.cell_tests.hidden import without_answer
+
+        tries = 0 if result.passed else self._tries.get(case.name, 0) + 1
+        self._tries[case.name] = tries
+        return without_answer(result, case, tries)
 
     def carried_tests(self, job: str) -> CarriedTests:
         """The tests that were run here, for the folder of a job that is made of a
@@ -140,6 +199,16 @@ class SessionTests:
         from arroyo_nb.cell_tests.export import carried
 
         return carried(self._tests.values(), job=job)
+
+
+def _write(path: Path, text: str) -> None:
+    from arroyo_nb.allowed_roots import current_roots
+    from arroyo_nb.durable_files import replaced_whole
+    from arroyo_nb.file_errors import refusals
+
+    current_roots().check(path, str(path))
+    with refusals("write", str(path)), replaced_whole(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
 
 
 def _read(path: Path) -> str:

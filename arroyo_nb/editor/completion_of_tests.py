@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.cell_magics import Content
 from arroyo_nb.cell_tests import Expected
-from arroyo_nb.cell_tests.parse import EXPECT, GIVEN, OPTIONS, WHEN
+from arroyo_nb.cell_tests.parse import EXPECT, GIVEN, HINT, OPTIONS, WHEN
 from arroyo_nb.editor.cell_text import CellText
 from arroyo_nb.editor.explanations import shortened
 from arroyo_nb.editor.sql_parts import CellSection, cell_sections
@@ -37,7 +37,7 @@ def _found(
     cell: CellText, at: int, line: str, catalog: Catalog
 ) -> Iterator[tuple[str, str]]:
     if re.fullmatch(r"\w*", line):
-        yield from ((word, "keyword") for word in (GIVEN, WHEN, EXPECT))
+        yield from ((word, "keyword") for word in (GIVEN, WHEN, EXPECT, HINT))
     section = next(
         (s for s in cell_sections(cell) if s.head.start <= at <= s.body.end), None
     )

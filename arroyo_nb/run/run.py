@@ -11,7 +11,7 @@ import shutil
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -36,10 +36,12 @@ from arroyo_nb.run.observe.run_moments import (
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
+from arroyo_nb.run.results.hand_out import MOST_GIVEN, GivenRows
 from arroyo_nb.run.results.run_results import RunResults, RunViews
 from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stepping import Stepping, condition
 from arroyo_nb.run.stopping import StopMode, stop_mode
+from arroyo_nb.run.table_head import head
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,6 +96,7 @@ class Run(BackgroundTask, RunResults):
         self.handle = "Run"
         self._views = views
         self.plan = prepared.plan
+        self.sql = prepared.plan.source.text
         self.options = prepared.options
         self.outputs = prepared.outputs
         self.sources = prepared.sources
@@ -102,6 +105,8 @@ class Run(BackgroundTask, RunResults):
         self.place = place
         self.folder = place.path
         self._engine = engine
+        self._stale: dict[str, None] = {}
+        self._when_stale: list[Callable[[], object]] = []
         self._playback = prepared.playback
         # One that is resumed goes on with its age, as with its rows.
         lived_s = (output.observation.lived_s for output in self.outputs)
@@ -170,6 +175,22 @@ class Run(BackgroundTask, RunResults):
     def progress(self) -> TriggerProgress | None:
         """The newest micro-batch of the first output, as plain numbers."""
         return self.outputs[0].observation.progress
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """Tables that were declared anew after this run had read them."""
+        return tuple(self._stale)
+
+    def mark_stale(self, table: str) -> None:
+        """Note that a table is another one now: the rows here are of the one before."""
+        self._stale[table] = None
+        for callback in self._when_stale:
+            callback()
+
+    def on_stale(self, callback: Callable[[], object]) -> None:
+        """Have a function called when a table was declared anew, on the thread that
+        did it."""
+        self._when_stale.append(callback)
 
     def start(self) -> Run:
         """Ask the engine to start it; returns at once.
@@ -485,6 +506,20 @@ class Run(BackgroundTask, RunResults):
         """An output, as messages name it: by its table, where it has one."""
         table = self.outputs[output].sink.table
         return f"the run '{self.name}'" if table is None else f"'{table.name}'"
+
+    def _given_rows(self) -> tuple[GivenRows, ...]:
+        made = []
+        for reader in self.sources.readers:
+            if reader.bounded and reader.streamed is None:
+                # What is gone since then is left out: the panel has what came of it.
+                with suppress(ArroyoError):
+                    rows = head(self._engine, reader.table, MOST_GIVEN + 1)
+                    whole = rows.num_rows <= MOST_GIVEN
+                    given = GivenRows(
+                        reader.table.name, rows.slice(0, MOST_GIVEN), whole
+                    )
+                    made.append(given)
+        return tuple(made)
 
     def _kept_preview(self, output: int) -> Preview:
         self._raise_once()

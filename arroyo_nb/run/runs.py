@@ -94,6 +94,15 @@ class Runs:
 
         return [run.name for run in self.live if uses(run.plan, table)]
 
+    def mark_stale(self, table: Relation) -> None:
+        """Have the runs that used a table say that it is another one now, also those
+        that have ended."""
+        from arroyo_nb.plan.paths import uses
+
+        for run in self._runs.values():
+            if uses(run.plan, table):
+                run.mark_stale(table.name)
+
     def readers(self, is_wanted: Callable[[Relation], bool]) -> list[str]:
         """The names of the live runs that read a table of a certain kind, also one that
         the catalog has no more."""

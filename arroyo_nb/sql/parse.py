@@ -120,7 +120,7 @@ def parse_all(source: ScriptText) -> Parsed:
     SyntaxProblem
         When the text cannot be cut into statements, or is blank.
     """
-    chunks = _statements(_tokens(source))
+    chunks = _statements(tokens_of_script(source))
     if not chunks:
         raise SyntaxProblem("Query is empty!", hint="write a SELECT below").at(source)
     statements: list[Statement] = []
@@ -154,7 +154,14 @@ def _declared_name(tokens: list[Token]) -> list[str]:
     return []
 
 
-def _tokens(source: ScriptText) -> list[Token]:
+def tokens_of_script(source: ScriptText) -> list[Token]:
+    """The tokens of a script, without its comments.
+
+    Raises
+    ------
+    SyntaxProblem
+        When the text cannot be cut into tokens.
+    """
     text = source.text
     if text.startswith(_BYTE_ORDER_MARK):
         # A blank in its place keeps every offset what it is in the user's text.
@@ -187,7 +194,7 @@ def semicolons(source: ScriptText) -> tuple[int, ...]:
     SyntaxProblem
         When the text cannot be cut into tokens.
     """
-    ends = (t for t in _tokens(source) if t.token_type is TokenType.SEMICOLON)
+    ends = (t for t in tokens_of_script(source) if t.token_type is TokenType.SEMICOLON)
     return tuple(token.start for token in ends)
 
 

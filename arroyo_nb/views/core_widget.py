@@ -55,7 +55,8 @@ class CorePanel:
     def __init__(self, still: str, pressed: Callable[[str], None]) -> None:
         hidden = (
             f".{still} {{ display: none !important }} "
-            ".arroyo :is(.keys, .tabs, .scrubber, .turn) { display: none }"
+            ".arroyo :is(.keys, .tabs, .scrubber, .turn, .search, .delays) "
+            "{ display: none }"
         )
         self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()

@@ -83,6 +83,11 @@ def svg(height: int, label: str, parts: Iterable[str]) -> str:
     )
 
 
+def wide_axis(span: tuple[datetime, datetime]) -> Axis:
+    """The axis of a picture that shows a span of event time."""
+    return Axis(*span, MARGIN, WIDTH - MARGIN)
+
+
 def ticks(axis: Axis, bottom: int) -> list[str]:
     """Round moments as thin lines, each with its text where the picture has room."""
     return [

@@ -32,6 +32,8 @@ from arroyo_nb.views.inert import SOFT
 from arroyo_nb.views.outputs import chosen_output, other_outputs
 from arroyo_nb.views.panel import MOST_ROWS, STEPS, body
 from arroyo_nb.views.player import MomentSource, Player
+from arroyo_nb.views.row_filter import MESSAGE as FIND
+from arroyo_nb.views.row_filter import filtered, words_of
 from arroyo_nb.views.sections import needs_plan
 from arroyo_nb.views.sections.arrivals import chosen_axis
 from arroyo_nb.views.selection import SELECTED_ROWS, after, selected
@@ -101,6 +103,14 @@ class Controllable(Protocol):
         """One more chunk, or as many as it takes."""
 
 
+@runtime_checkable
+class Stalable(Protocol):
+    """A run that says when a table that it read was declared anew."""
+
+    def on_stale(self, callback: Callable[[], object]) -> None:
+        """Have a function called then."""
+
+
 class Slot(Protocol):
     """An output of a cell that can be replaced later, from any thread."""
 
@@ -141,14 +151,15 @@ class Display(Protocol):
 @dataclass(frozen=True)
 class PanelOptions:
     """What the cell asked to see: a view, how many rows, the plan's text; and what was
-    clicked: an output, what is ``selected`` in it, the clock as an axis, and a ``tab``
-    (None is the first one), where ``has_tab``."""
+    clicked: an output, what is ``selected`` in it, words to ``find``, the clock as an
+    axis, and a ``tab`` (None is the first one), where ``has_tab``."""
 
     view: str | None = None
     rows: int = MOST_ROWS
     plan: str = ""
     output: int = 0
     selected: Selection | None = None
+    find: str = ""
     clock_axis: bool = False
     tab: str | None = None
     has_tab: bool = False
@@ -196,6 +207,8 @@ class Panel:
         self._screen.frame = self._frame(self._shown(self._newest()))
         self._live = stage.show(self._screen.view())
         self._still = stage.show(static_bundle(run, self._wish, self._marker))
+        if isinstance(run, Stalable):
+            run.on_stale(self._say_stale)
 
     def refresh(self) -> bool:
         """Bring the page up to date; returns whether there is more to come."""
@@ -239,7 +252,8 @@ class Panel:
     def _rows(self) -> int:
         # What belongs to what is selected may have come long ago.
         wish = self._wish
-        return wish.rows if wish.selected is None else SELECTED_ROWS
+        is_whole = wish.selected is None and not wish.find
+        return wish.rows if is_whole else SELECTED_ROWS
 
     def _newest(self) -> Snapshot:
         """The chosen output as it is now."""
@@ -251,7 +265,7 @@ class Panel:
         """What the page shows: at the chosen batch, and of what is selected."""
         snapshot = self._player.snapshot(newest, self._rows)
         snapshot = replace(snapshot, clock_axis=self._wish.clock_axis)
-        return selected(snapshot, self._wish.selected)
+        return filtered(selected(snapshot, self._wish.selected), self._wish.find)
 
     def _frame(self, snapshot: Snapshot) -> str:
         wish = self._wish
@@ -294,6 +308,13 @@ class Panel:
         self._screen.close()
         self._open = False
 
+    def _say_stale(self) -> None:
+        """What is left of a run in its cell is no picture of the tables any more. A
+        live panel says so in its next frame."""
+        with self._lock:
+            if not self._open:
+                self._live.update(static_bundle(self._run, self._wish))
+
     def _pressed(self, name: str) -> None:
         """A message of the page, on whatever thread it comes."""
         self._seen_s = time.monotonic()
@@ -309,7 +330,9 @@ class Panel:
             with self._lock:
                 self._player = Player(_moments_of(self._run, output))
             # What is selected is a row or a window of the other one.
-            self._show(output=output, selected=None)
+            self._show(output=output, selected=None, find="")
+        elif name.startswith(FIND):
+            self._show(find=words_of(name))
         elif name.startswith(f"{SELECT} "):
             self._show(selected=after(name, self._wish.selected))
         else:

@@ -21,6 +21,7 @@ from arroyo_nb.views.formatting import (
     pace,
 )
 from arroyo_nb.views.outputs import output_tabs, tab_panel
+from arroyo_nb.views.row_filter import search_field
 from arroyo_nb.views.rows import first_rows, fitted
 from arroyo_nb.views.scrubber import scrubber
 from arroyo_nb.views.sections import views, views_of
@@ -33,6 +34,7 @@ from arroyo_nb.views.truncation_notes import (
     late_in_words,
     not_written,
     outputs_left_out,
+    stale_tables,
     trace_left_out,
 )
 from arroyo_nb.views.view_tabs import view_tabs
@@ -81,6 +83,13 @@ def style() -> str:
     return "".join((*sheets, *(view.style for view in views())))
 
 
+@cache
+def live_style() -> str:
+    """The same with what needs a script: filter, sliders, presentation."""
+    sheet = files("arroyo_nb.views") / "static" / "live.css"
+    return style() + sheet.read_text("utf-8")
+
+
 def body(
     snapshot: Snapshot,
     *,
@@ -99,7 +108,10 @@ def body(
     while True:
         cut = first_rows(snapshot, rows)
         drawn = view_tabs(view, snapshot) if keys else ""
-        drawn += "".join(v.live(cut, plan) for v in shown)
+        drawn += "".join(
+            search_field(cut) * (keys and each.lists_rows) + each.live(cut, plan)
+            for each in shown
+        )
         drawn = output_tabs(snapshot) * keys + tab_panel(snapshot, drawn)
         made = _wrapped(cut, drawn, keys=keys, with_table=lists_rows)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
@@ -109,12 +121,13 @@ def body(
 
 def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) -> str:
     label = escaped(f"Run {snapshot.name}", NAME_CHARS)
-    said = lesson(snapshot, beside_table=with_table)
+    said, stale = lesson(snapshot, beside_table=with_table), stale_tables(snapshot)
     # Tabs show the other outputs.
     others = "" if keys else outputs_left_out(snapshot)
     cuts = (not_written(snapshot), others, trace_left_out(snapshot))
     parts = (
         _head(snapshot, keys=keys),
+        f'<p class="note stale">{escaped(stale, CUT_CHARS)}</p>' if stale else "",
         scrubber(snapshot) if keys else "",
         bar_of_selection(snapshot, keys=keys),
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'

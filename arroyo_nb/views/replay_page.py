@@ -7,6 +7,7 @@ the kernel answers to the panel in a notebook, a second small module answers her
 from __future__ import annotations
 
 import json
+import re
 import time
 import zlib
 from base64 import b64encode
@@ -24,8 +25,11 @@ from arroyo_nb.file_errors import refusals, require_file
 from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.observe.history import thinned
 from arroyo_nb.run.observe.snapshot import Moment, RunState, Snapshot
-from arroyo_nb.views.formatting import NAME_CHARS, escaped
-from arroyo_nb.views.panel import body, style
+from arroyo_nb.run.results.hand_out import BARE, HandOut
+from arroyo_nb.secrets_in_text import hide_secrets
+from arroyo_nb.views.formatting import NAME_CHARS, escaped, lines
+from arroyo_nb.views.listing import rows
+from arroyo_nb.views.panel import body, live_style
 from arroyo_nb.views.player import MomentSource
 from arroyo_nb.views.sections import needs_plan
 from arroyo_nb.views.selection import without_picks
@@ -43,6 +47,9 @@ MOST_BYTES = 16_000_000
 every second one is left out."""
 
 ROWS = 20
+
+MOST_TEXT = 20_000
+"""Characters of a text or of a script in a page."""
 
 TELL_S = 0.5
 """How often it is told how far a page is."""
@@ -65,7 +72,10 @@ class Replayed(Protocol):
 
 
 def save(
-    run: Replayed, path: str | Path, tell: Callable[[str], object] | None = None
+    run: Replayed,
+    path: str | Path,
+    tell: Callable[[str], object] | None = None,
+    hand_out: HandOut = BARE,
 ) -> Path:
     """Write the page; returns its path.
 
@@ -77,6 +87,8 @@ def save(
         The file; one that is there is replaced once the page is whole.
     tell
         Is told now and then how far it is; None: nobody is.
+    hand_out
+        What stands around the panel.
 
     Raises
     ------
@@ -90,7 +102,7 @@ def save(
         raise allowed.refusal(f"the page '{file}'")
     require_file(file)
     with defer_interrupts() as interrupts:
-        made = page(run, _Progress(run.name, tell, interrupts.check))
+        made = page(run, _Progress(run.name, tell, interrupts.check), hand_out)
     with refusals("write", str(file)), replaced_whole(file) as unfinished:
         unfinished.write_text(made, "utf-8")
     return file
@@ -118,7 +130,9 @@ class _Progress:
 
 
 def page(
-    run: Replayed, on_progress: Callable[[int, int], object] = lambda *_: None
+    run: Replayed,
+    on_progress: Callable[[int, int], object] = lambda *_: None,
+    hand_out: HandOut = BARE,
 ) -> str:
     """The page of a run, as HTML.
 
@@ -129,6 +143,8 @@ def page(
     on_progress
         Is told how many micro-batches are drawn, and of how many; what it raises ends
         the work.
+    hand_out
+        What stands around the panel.
 
     Raises
     ------
@@ -141,18 +157,47 @@ def page(
     module, script = (
         (static / n).read_text("utf-8") for n in ("panel.js", "replay.js")
     )
-    sheet = json.dumps(style()).replace("<", "\\u003c")
-    name = escaped(run.name, NAME_CHARS)
+    sheet = json.dumps(live_style()).replace("<", "\\u003c")
+    name = escaped(hand_out.title or run.name, NAME_CHARS)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>'
         '<meta name="viewport" content="width=device-width">'
         "<style>body { margin: 16px; background: Canvas; color: CanvasText; "
-        "color-scheme: light dark; font: 14px system-ui, sans-serif }</style>"
-        f'<body><div id="panel"></div>'
+        "color-scheme: light dark; font: 14px system-ui, sans-serif } "
+        f"{_AROUND}</style><body>{_above(hand_out)}"
+        f'<div id="panel"></div>{_below(hand_out)}'
         f'<script type="application/json" id="sheet">{sheet}</script>'
         f'<script type="text/plain" id="frames">{packed}</script>'
         f'<script type="module">{module}\n{script}</script></body></html>\n'
     )
+
+
+_AROUND = (
+    ".around { max-width: 960px; line-height: 1.5 } .around pre { padding: 8px 14px; "
+    "border: 1px solid #8886; border-radius: 6px; overflow-x: auto; font-size: 13px }"
+)
+"""Style of what stands around the panel."""
+
+
+def _above(hand_out: HandOut) -> str:
+    """The title and the text, where there are any."""
+    paragraphs = (part for part in re.split(r"\n\s*\n", hand_out.text) if part.strip())
+    made = f"<h1>{escaped(hand_out.title, MOST_TEXT)}</h1>" * bool(hand_out.title)
+    made += "".join(f"<p>{escaped(part.strip(), MOST_TEXT)}</p>" for part in paragraphs)
+    return f'<div class="around">{made}</div>' if made else ""
+
+
+def _below(hand_out: HandOut) -> str:
+    """The script, and the rows that it reads."""
+    made = ""
+    if hand_out.sql.strip():
+        sql = hide_secrets(hand_out.sql.strip())
+        made += f"<h2>SQL</h2><pre>{lines(sql, MOST_TEXT)}</pre>"
+    for each in hand_out.given:
+        which = "all rows" if each.whole else f"the first {each.rows.num_rows} rows"
+        made += f"<h2>{escaped(each.table, NAME_CHARS)}: {which}</h2>"
+        made += rows(each.rows).get("text/html", "<p>no row</p>")
+    return f'<div class="around">{made}</div>' if made else ""
 
 
 Frames: TypeAlias = "dict[str, str]"

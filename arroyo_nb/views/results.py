@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.run.results.hand_out import BARE, HandOut
 from arroyo_nb.views import static_html
 
 if TYPE_CHECKING:
@@ -42,12 +43,16 @@ class ResultViews:
         return drawn
 
     def save_html(
-        self, run: Any, path: str | Path, tell: Callable[[str], object] | None = None
+        self,
+        run: Any,
+        path: str | Path,
+        tell: Callable[[str], object] | None = None,
+        hand_out: HandOut = BARE,
     ) -> Path:
         """See :func:`arroyo_nb.views.replay_page.save`."""
         from arroyo_nb.views import replay_page
 
-        return replay_page.save(run, path, tell)
+        return replay_page.save(run, path, tell, hand_out)
 
     def doctor(self, run: Run, engine: Engine) -> Report:
         """See :func:`arroyo_nb.doctor.examine.examine`."""

@@ -38,6 +38,7 @@ from arroyo_nb.views.truncation_notes import (
     outputs_left_out,
     rows_left_out,
     rows_not_listed,
+    stale_tables,
     trace_left_out,
 )
 
@@ -108,7 +109,11 @@ def _plan_lines(plan: str) -> list[str]:
 def text(snapshot: Snapshot) -> str:
     """The run for a terminal: one line, what went wrong, and the newest rows."""
     snapshot = fitted(snapshot)
-    parts = [plain(told(snapshot), 300), _why(snapshot)]
+    parts = [
+        plain(told(snapshot), 300),
+        plain(stale_tables(snapshot), CUT_CHARS),
+        _why(snapshot),
+    ]
     if snapshot.error:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
     parts += _text_table(snapshot)
@@ -195,6 +200,7 @@ def _html(
     said = lesson(snapshot, beside_table=listed)
     parts = (
         _head(snapshot),
+        _stale(snapshot),
         _error(snapshot),
         *(view.static(snapshot, plan, asked=view in asked) for view in views),
         *map(_other_output, others),
@@ -246,6 +252,13 @@ def _head(snapshot: Snapshot) -> str:
         f'<p style="margin:0 0 4px"><b>{name}</b> &nbsp; <b>{state}</b> &nbsp; '
         f"{' · '.join(numbers)}</p>"
     )
+
+
+def _stale(snapshot: Snapshot) -> str:
+    if not (said := stale_tables(snapshot)):
+        return ""
+    style = "border-left:4px solid #cf222e;padding:4px 10px;margin:4px 0"
+    return f'<p style="{style}"><b>{escaped(said, CUT_CHARS)}</b></p>'
 
 
 def _error(snapshot: Snapshot) -> str:

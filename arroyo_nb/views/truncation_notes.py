@@ -20,6 +20,23 @@ MOST_BAD = 3
 """Rows that could not be read, of all sources together, that a still picture shows."""
 
 
+def stale_tables(snapshot: Snapshot) -> str:
+    """Which tables were changed since; empty: none was.
+
+    >>> from arroyo_nb.run.observe.snapshot import RunState
+    >>> stale_tables(Snapshot("q", RunState.FINISHED, stale=("clicks",)))
+    'stale: clicks was changed after this run had read it; run the cell again'
+    """
+    if not snapshot.stale:
+        return ""
+    one = len(snapshot.stale) == 1
+    were, it = ("was", "it") if one else ("were", "them")
+    return (
+        f"stale: {' and '.join(snapshot.stale)} {were} changed after this run had read "
+        f"{it}; run the cell again"
+    )
+
+
 def rows_left_out(snapshot: Snapshot) -> str:
     """Which rows and columns of the output are not in the table; empty: all are.
 
@@ -29,6 +46,9 @@ def rows_left_out(snapshot: Snapshot) -> str:
     """
     if (counts := snapshot.selection_counts) is not None:
         parts = _of_selection(len(snapshot.rows), counts.rows, "row")
+    elif snapshot.find:
+        hits, shown = snapshot.found_rows[0], len(snapshot.rows)
+        parts = [f"the newest {shown:,} of them"] if shown < hits else []
     elif snapshot.updating:
         parts = [_of_result(snapshot)]
     else:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 OVERVIEW = "overview"
 """The tab of the views that suit the run, where these are several."""
 
+PRESENT = (
+    '<button type="button" class="present" data-page="present" title="One big figure, '
+    'for a projector. Key: F; Esc leaves it">present</button>'
+)
+"""The button of the presentation, which the page does by itself."""
+
 MESSAGE = "view "
 """What the message of a tab begins with."""
 
@@ -43,7 +49,7 @@ def view_tabs(view: str | None, snapshot: Snapshot) -> str:
         f'aria-pressed="{str(name in pressed).lower()}">{name}</button>'
         for name in tab_names(snapshot)
     )
-    return f'<nav class="tabs" aria-label="views">{made}</nav>'
+    return f'<nav class="tabs" aria-label="views">{made}{PRESENT}</nav>'
 
 
 def tab_names(snapshot: Snapshot) -> list[str]:

@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from arroyo_nb.views.inert import PAGE_WITHOUT_WIDGETS
-from arroyo_nb.views.panel import style
+from arroyo_nb.views.panel import live_style
 
 _MODULE = (files("arroyo_nb.views") / "static" / "panel.js").read_text("utf-8")
 
@@ -38,7 +38,7 @@ class PanelWidget(anywidget.AnyWidget):
     """Whether the page says that it is there."""
 
     def __init__(self, still: str, pressed: Callable[[str], None]) -> None:
-        super().__init__(still=still, sheet=style())
+        super().__init__(still=still, sheet=live_style())
         self.on_msg(lambda _, message, __: pressed(_name(message)))
 
     def view(self) -> dict[str, Any]:

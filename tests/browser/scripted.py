@@ -119,7 +119,9 @@ def _lateness(step: int, late: int) -> Lateness:
     )
     minutes = [timedelta(minutes=n) for n in (1, 28, 75, 28, 62, 75)]
     rows = sum(each.rows for each in bins)
-    return Lateness(rows, late, bins, *minutes, DELAY, HOUR)
+    needed = [(timedelta(minutes=4), 9), (timedelta(minutes=12), 5)]
+    needed += [(timedelta(minutes=75), late)] if late else []
+    return Lateness(rows, late, bins, *minutes, DELAY, HOUR, tuple(needed))
 
 
 def sources(step: int) -> Snapshot:

@@ -133,6 +133,9 @@ class FakeSession:
 
     lookup = Session.lookup
 
+    def _take_over(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
     def run_with(
         self, sql: ScriptText, options: RunOptions, *, name: str
     ) -> FakeRun | None:

@@ -65,6 +65,7 @@ def build_snapshot(run: Run, rows: int, output: int = 0) -> Snapshot:
         state=run.state,
         handle=run.handle,
         note=run.activity,
+        stale=run.stale,
         error=str(run.error) if run.error else None,
         elapsed_s=run.elapsed_s,
         rows_in=run.rows_in,

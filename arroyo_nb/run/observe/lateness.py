@@ -31,6 +31,9 @@ MOST_BINS = 40
 MOST_LENGTHS = 5_000
 """Lengths that are told apart, so that hours of running stay bounded."""
 
+MOST_STEPS = 120
+"""Delays that are told apart where a reader chooses one."""
+
 MILLISECOND = timedelta(milliseconds=1)
 """Spark's watermarks are counted in these."""
 
@@ -81,6 +84,9 @@ class Lateness:
     pane
         The length of a pane (:func:`arroyo_nb.spark.observe.pane`): of a tumble its
         width.
+    needed
+        How many rows need which least delay to miss no window, ascending, none for
+        zero; :data:`MOST_STEPS` at most, neighbours together by the longest.
     """
 
     rows: int
@@ -94,6 +100,11 @@ class Lateness:
     keep_all: timedelta
     delay: timedelta
     pane: timedelta
+    needed: tuple[tuple[timedelta, int], ...] = ()
+
+    def late_with(self, delay: timedelta) -> int:
+        """How many rows miss a window with another delay, in the same batches."""
+        return sum(rows for least, rows in self.needed if least > delay)
 
     @property
     def kept_share(self) -> float:
@@ -192,6 +203,7 @@ class LatenessCounts:
             keep_all=keep_all,
             delay=self._delay,
             pane=self._width,
+            needed=_steps(needed),
         )
 
     def _basis(self, batch: TracedBatch) -> datetime | None:
@@ -261,6 +273,20 @@ def _reaching(rows: Counter[timedelta], *per_mille: int) -> list[timedelta]:
     # Rounded up: the first sum that is no less than the share.
     shares = (-(-sums[-1] * each // 1000) for each in per_mille)
     return [values[bisect_left(sums, share)] for share in shares]
+
+
+def _steps(rows: Counter[timedelta]) -> tuple[tuple[timedelta, int], ...]:
+    """The delays that rows need, each with its rows.
+
+    >>> _steps(Counter({NONE: 9, timedelta(seconds=2): 1}))
+    ((datetime.timedelta(seconds=2), 1),)
+    """
+    values = sorted(value for value in rows if value > NONE)
+    each = max(1, -(-len(values) // MOST_STEPS))
+    # From the longest down, so that the last step is the delay that keeps all.
+    groups = (values[max(end - each, 0) : end] for end in range(len(values), 0, -each))
+    made = ((group[-1], sum(rows[v] for v in group)) for group in groups)
+    return tuple(reversed(list(made)))
 
 
 def _bins(rows: Counter[timedelta]) -> tuple[LatenessBin, ...]:

@@ -411,6 +411,7 @@ class Snapshot:
     and ``rows_cut`` then count changes, and ``result_rows`` the rows of the result
     (None: they cannot be told any more). ``note`` says in one
     line why the run stopped, or what it waits for (engine start-up progress included).
+    ``stale`` names tables that were declared anew after the run had read them.
     ``windowed`` is false where the query has no window; ``window_text`` is like
     ``tumble 1 hour``. ``sessions`` is true where the windows have no fixed width: each
     of ``windows`` is then a stretch of time with sessions in it, all keys together. Of
@@ -446,6 +447,8 @@ class Snapshot:
     ``moment`` says which micro-batch it shows, None where there is one picture only.
     ``selected`` is what was clicked: ``rows`` and ``changes`` are then those that
     belong to it, and ``selection_counts`` says how many; None: nothing is left out.
+    ``find`` is what the table is filtered by: so many of the rows that were looked at
+    have it (``found_rows``).
     ``speed`` is how many seconds of event time a second plays, 0 where rows come as
     fast as they can.
 
@@ -461,6 +464,7 @@ class Snapshot:
     state: RunState
     handle: str = "Run"
     note: str = ""
+    stale: tuple[str, ...] = ()
     error: str | None = None
     elapsed_s: float = 0.0
     rows_in: int = 0
@@ -513,6 +517,8 @@ class Snapshot:
     moment: Moment | None = None
     selected: Selection | None = None
     selection_counts: SelectionCounts | None = None
+    find: str = ""
+    found_rows: tuple[int, int] = (0, 0)
     speed: float = 0.0
     stepping: bool = False
     silent_s: float = 0.0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import Snapshot
+from arroyo_nb.run.results.hand_out import BARE, GivenRows, HandOut
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,11 @@ class RunViews(Protocol):
         """A chart of the rows."""
 
     def save_html(
-        self, run: Any, path: str | Path, tell: Callable[[str], object] | None = None
+        self,
+        run: Any,
+        path: str | Path,
+        tell: Callable[[str], object] | None = None,
+        hand_out: HandOut = BARE,
     ) -> Path:
         """A page that moves over the micro-batches."""
 
@@ -55,6 +60,8 @@ class RunResults(ABC):
     """What the outputs of a run have given."""
 
     _views: RunViews | None = None
+    sql: str
+    """The script."""
 
     @abstractmethod
     def moments(self, output: int = 0) -> Moments:
@@ -135,16 +142,24 @@ class RunResults(ABC):
         return preview.table_at(moments.find(batch, watermark).batch_id)
 
     def save_html(
-        self, path: str | Path, *, tell: Callable[[str], object] | None = None
+        self,
+        path: str | Path,
+        *,
+        title: str = "",
+        text: str = "",
+        tell: Callable[[str], object] | None = None,
     ) -> Path:
         """Save the run as one page that moves over its micro-batches in any browser,
         without a kernel and without a network. A long run takes some seconds; an
-        interrupt ends it, and nothing is written.
+        interrupt ends it, and nothing is written. Around the panel the page has the
+        script, and the first rows of the tables that have an end.
 
         Parameters
         ----------
         path
             The file.
+        title, text
+            Stand above the panel, for a hand-out; a blank line ends a paragraph.
         tell
             Is told now and then how far it is; None: nobody is.
 
@@ -155,7 +170,12 @@ class RunResults(ABC):
         """
         if self._views is None:
             raise RunProblem("only a run of a session can be drawn")
-        return self._views.save_html(self, path, tell)
+        hand_out = HandOut(title, text, self.sql, self._given_rows())
+        return self._views.save_html(self, path, tell, hand_out)
+
+    def _given_rows(self) -> tuple[GivenRows, ...]:
+        """The first rows of the tables that are read; none where they are gone."""
+        return ()
 
     def idle(self, output: int = 0) -> pa.Table:
         """When the sources of an output were idle: the micro-batch that found a source
@@ -266,6 +286,7 @@ class RunResults(ABC):
         x: str | None = None,
         y: str | None = None,
         color: str | None = None,
+        theme: str | None = None,
     ) -> Any:
         """A chart of what the run has captured, made with Altair.
 
@@ -280,15 +301,18 @@ class RunResults(ABC):
             Columns of a chart of ``rows``: across (else the window, a time or a text),
             up (else the first number), of the colours (else the first text with few
             values). Of ``keys``: ``y``, and ``color``, the column that names a key.
+            A text with many values has a line for each of them.
+        theme
+            ``"dark"`` or ``"light"``: the ground of the chart; None: altair's own.
 
         Raises
         ------
         RunProblem
-            When there is nothing to draw, or no such kind or column.
+            When there is nothing to draw, or no such kind, column or theme.
         """
         if self._views is None:
             raise RunProblem("only a run of a session can be drawn")
-        return self._views.plot(self, kind=kind, x=x, y=y, color=color)
+        return self._views.plot(self, kind=kind, x=x, y=y, color=color, theme=theme)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The result rows of the first output, by the Arrow PyCapsule interface; of an

@@ -16,6 +16,7 @@ from arroyo_nb.views.chart.common import Plottable
 from arroyo_nb.views.chart.keys import keys_chart
 from arroyo_nb.views.chart.lateness import lateness_chart
 from arroyo_nb.views.chart.rows import rows_chart
+from arroyo_nb.views.chart.theme import THEMES, in_theme
 from arroyo_nb.views.chart.watermark import watermark_chart
 from arroyo_nb.views.chart.windows import windows_chart
 
@@ -40,8 +41,19 @@ TAKES = {"rows": ("x", "y", "color"), "keys": ("y", "color")}
 """Kinds whose columns can be named, and as what."""
 
 
-def plot(run: Plottable, kind: str = "rows", **columns: str | None) -> Any:
+def plot(
+    run: Plottable,
+    kind: str = "rows",
+    *,
+    theme: str | None = None,
+    **columns: str | None,
+) -> Any:
     """Draw a chart of a run; see :meth:`arroyo_nb.run.run.Run.plot`."""
+    if theme is not None and theme not in THEMES:
+        raise RunProblem(
+            f"there is no theme '{theme}' of charts",
+            hint=f"known: {' and '.join(THEMES)}; left out it is altair's own",
+        )
     if (draw := KINDS.get(kind)) is None:
         raise RunProblem(
             f"there is no chart of the kind '{kind}'", hint=did_you_mean(kind, KINDS)
@@ -53,7 +65,7 @@ def plot(run: Plottable, kind: str = "rows", **columns: str | None) -> Any:
         raise RunProblem(f"a chart of the kind '{kind}' has no {unknown[0]}", hint=can)
     drawn = draw(run, **named)
     draw_offline()
-    return drawn
+    return drawn if theme is None else in_theme(drawn, theme)
 
 
 def draw_offline() -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_KEYS = 12
 """Keys that are told apart by colour: those that changed most often."""
 
+MOST_GREY = 200
+"""Keys that are drawn at all: the others are grey lines behind them."""
+
 FEW_COLOURS = 10
 """Keys for which the colours that differ most are enough."""
 
@@ -51,8 +54,19 @@ def keys_chart(run: Plottable, y: str | None = None, color: str | None = None) -
             tooltip=["key:N", "value:Q", "batch:Q", "op:N"],
         )
     )
-    more = f", {len(keys)} of {len(often):,} keys" if len(often) > len(keys) else ""
-    return sized(chart, f"{value} of each {key}{more}")
+    if len(often) == len(keys):
+        return sized(chart, f"{value} of each {key}")
+    others = [name for name, _ in often.most_common(MOST_GREY)[MOST_KEYS:]]
+    grey = (
+        alt.Chart(frame(point for point in points if point["key"] in others))
+        .mark_line(interpolate="step-after", color="#888", opacity=0.4, strokeWidth=1)
+        .encode(
+            x="batch:Q", y="value:Q", detail="key:N",
+            tooltip=["key:N", "value:Q", "batch:Q", "op:N"],
+        )
+    )  # fmt: skip
+    said = f"{len(keys)} of {len(often):,} keys in colour, those that changed most"
+    return sized(grey + chart, f"{value} of each {key}: {said}")
 
 
 def _height(value: Any) -> float:

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 MOST_COLOURS = 12
 """A column with more values than this is not told by colour."""
 
+MOST_NAMES = 60
+"""Names that have a line of their own each; of more those with the largest sums."""
+
+NAME_PIXELS = 16
+"""Height of the line of a name."""
+
 MOST_ROWS = 5_000
 """Newest rows that a chart takes; a page with more becomes slow."""
 
@@ -92,9 +98,10 @@ def _encoding(
             "time or text beside it",
             hint="name the columns: run.plot(x='...', y='...')",
         )
-    few = (name for name in texts if name != across and _is_few(table, name))
+    others = [name for name in texts if name != across]
+    few = [name for name in others if _is_few(table, name)]
     end = across + END if across in windows else None
-    return Encoding(across, up, color or next(few, None), end)
+    return Encoding(across, up, color or next(iter((*few, *others)), None), end)
 
 
 def named_column(table: pa.Table, name: str | None) -> str | None:
@@ -134,6 +141,9 @@ def _chart(table: pa.Table, encoding: Encoding) -> alt.Chart:
 
     kinds = _kinds(table)
     timed = kinds[encoding.x] == "temporal"
+    name = encoding.color if timed else encoding.x
+    if name is not None and kinds[name] == "nominal" and not _is_few(table, name):
+        return _by_name(table, encoding, kinds, name)
     axis = alt.Axis(format=CLOCK, labelOverlap=True) if timed else alt.Axis()
     channels: dict[str, Any] = {
         "x": alt.X(**_field(encoding.x, kinds), axis=axis),
@@ -154,6 +164,53 @@ def _chart(table: pa.Table, encoding: Encoding) -> alt.Chart:
     drawn = base.mark_line(point=True) if line else base.mark_bar(stroke="white")
     sized: alt.Chart = drawn.properties(width=WIDTH, height=HEIGHT)
     return sized
+
+
+def _by_name(
+    table: pa.Table, encoding: Encoding, kinds: dict[str, str], name: str
+) -> alt.Chart:
+    """A line for each of many names: over time its number by shade, else as a bar."""
+    import altair as alt
+
+    table, title = _largest(table, name, encoding.y)
+    sums = alt.EncodingSortField(
+        escaped_field(encoding.y), op="sum", order="descending"
+    )
+    channels: dict[str, Any] = {
+        "y": alt.Y(**_field(name, kinds), sort=sums),
+        "tooltip": [alt.Tooltip(**_field(each, kinds)) for each in kinds],
+    }
+    base = alt.Chart(table.to_pandas())
+    if kinds[encoding.x] != "temporal":
+        channels["x"] = alt.X(**_field(encoding.y, kinds))
+        drawn = base.mark_bar()
+    else:
+        axis = alt.Axis(format=CLOCK, labelOverlap=True)
+        channels["x"] = alt.X(**_field(encoding.x, kinds), axis=axis)
+        shades = alt.Scale(scheme="blues")
+        channels["color"] = alt.Color(**_field(encoding.y, kinds), scale=shades)
+        drawn = base.mark_square(size=NAME_PIXELS**2 / 2)
+        if encoding.end is not None:
+            channels["x2"] = alt.X2(field=escaped_field(encoding.end))
+            drawn = base.mark_rect()
+    sized: alt.Chart = drawn.encode(**channels).properties(
+        width=WIDTH, height=alt.Step(NAME_PIXELS), title=title
+    )
+    return sized
+
+
+def _largest(table: pa.Table, name: str, value: str) -> tuple[pa.Table, str]:
+    """The rows of the names whose values sum up highest, and how many names those
+    are."""
+    import pyarrow.compute as pc
+
+    sums = table.group_by(name).aggregate([(value, "sum")])
+    order = pc.sort_indices(sums, [(f"{value}_sum", "descending")])
+    kept = sums.take(order.slice(0, MOST_NAMES)).column(name).combine_chunks()
+    shown = table.filter(pc.is_in(table.column(name), value_set=kept))
+    if sums.num_rows <= MOST_NAMES:
+        return shown, f"{value} by {name}"
+    return shown, f"{value} by {name}: the {MOST_NAMES} largest of {sums.num_rows:,}"
 
 
 def _stretches(table: pa.Table, encoding: Encoding) -> pa.Array:

@@ -19,6 +19,7 @@ from arroyo_nb.views.key_history import (
     static_history,
 )
 from arroyo_nb.views.no_rows import why_no_row
+from arroyo_nb.views.row_filter import is_hit
 from arroyo_nb.views.rows import (
     Pair,
     fitted,
@@ -67,6 +68,8 @@ def table(snapshot: Snapshot) -> str:
     snapshot = fitted(snapshot)
     if not snapshot.rows:
         said = rows_left_out(snapshot) or why_no_row(snapshot)
+        if snapshot.find:
+            said = "No row has every word that the filter names."
         return f'<p class="soft">{escaped(said, CUT_CHARS)}</p>'
     names, numeric = snapshot.columns[:MOST_COLUMNS], numeric_columns(snapshot)
     records = [list(record) for record in zip(*cell_pairs(snapshot), strict=True)]
@@ -140,7 +143,8 @@ def _row(
 def _cell(snapshot: Snapshot, pair: Pair, right: bool, cell: object) -> str:
     text = pair[1]
     look = "r" if right else "long" if is_long(text) else ""
-    look = f' class="{look}"' if look else ""
+    look += " hit" if is_hit(snapshot, text) else ""
+    look = f' class="{look.strip()}"' if look else ""
     is_cut = text is not None and len(text) > CELL_CHARS
     title = f' title="{escaped(text or "", 300)}"' if is_cut else ""
     made = shown("u", pair, value)

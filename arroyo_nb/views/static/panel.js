@@ -6,6 +6,7 @@ const ALIVE_EVERY_MS = 4000;  // the kernel sends frames only while somebody loo
 const SILENT_MS = 20000;      // a kernel that lives says so every few seconds, also while it is busy
 
 const SLIDE_MS = 60;
+const TYPED_MS = 200;
 
 const KEYS = {
   p: { commands: ["pause", "resume"] },
@@ -48,8 +49,11 @@ function morphAttributes(old, next) {
       old.removeAttribute(name);
 }
 
-// What a person has moved is a property; a frame only says its attribute.
+// What a person has moved is a property; a frame only says its attribute. A field that is
+// being typed in, and a slider that the page itself answers, keep what they have.
 function morphControl(old, next) {
+  if (old.type === "search" && old === old.getRootNode().activeElement) return;
+  if ("steps" in old.dataset) return;
   if (old === old.getRootNode().activeElement && old.matches(":active")) return;
   if (old.nodeName === "INPUT") old.value = next.getAttribute("value");
   else old.value = next.querySelector("[selected]")?.value ?? old.value;
@@ -83,6 +87,15 @@ function morphChildren(old, next) {
     here = here.nextSibling;
     gone.remove();
   }
+}
+
+// A slider that needs no kernel: each of its places has a text, and where its line is drawn.
+function settle(slider) {
+  const steps = JSON.parse(slider.dataset.steps), place = slider.closest("[data-local]");
+  const [x, said] = steps[Math.min(Number(slider.value), steps.length - 1)];
+  place.querySelector("output").textContent = said;
+  slider.setAttribute("aria-valuetext", said);
+  place.querySelector(".chosen-line")?.setAttribute("transform", `translate(${x},0)`);
 }
 
 function themeOf(body) {
@@ -140,6 +153,7 @@ function render({ model, el }) {
     const next = document.createElement("template");
     next.innerHTML = model.get("frame");
     morphChildren(panel, next.content);
+    panel.querySelectorAll("input[data-steps]").forEach(settle);
     tell();
   };
   let heardAt = Date.now(), ended = false;
@@ -169,7 +183,19 @@ function render({ model, el }) {
   };
   const paint = () => { host.dataset.theme = themeOf(document.body); };
 
+  // The page's own: one figure as big as the screen. Where no full screen is allowed it fills
+  // its place.
+  const present = (on = !host.classList.contains("present")) => {
+    host.classList.toggle("present", on);
+    if (on) host.requestFullscreen?.().catch(() => {});
+    else if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
+    host.focus();
+  };
+  const left = () => { if (!document.fullscreenElement) host.classList.remove("present"); };
+  document.addEventListener("fullscreenchange", left);
+
   root.addEventListener("click", (event) => {
+    if (event.target.closest("[data-page=present]")) return present();
     const key = event.target.closest("button[data-do], [data-do][tabindex]");
     if (key) send(key.dataset.do);
   });
@@ -188,8 +214,13 @@ function render({ model, el }) {
     event.stopPropagation();  // in command mode the notebook has keys of its own
   });
   // One message for as many places as a slider passes between two frames.
-  let slid = null;
+  let slid = null, typed = null;
   root.addEventListener("input", ({ target }) => {
+    if ("steps" in target.dataset) return settle(target);
+    if (target.type === "search") {
+      clearTimeout(typed);
+      typed = setTimeout(() => send(`${target.dataset.do} ${target.value}`), TYPED_MS);
+    }
     if (target.type !== "range") return;
     if (slid === null)
       setTimeout(() => { send(`${target.dataset.do} ${slid}`); slid = null; }, SLIDE_MS);
@@ -207,7 +238,16 @@ function render({ model, el }) {
   };
   const scrubs = () => panel.querySelector(".scrubber") !== null;
   host.addEventListener("keydown", (event) => {
+    // Letters that are typed are no keys of the panel, nor of the notebook.
+    const field = root.activeElement;
+    if (field?.type === "search" || "steps" in (field?.dataset ?? {})) return event.stopPropagation();
     if (event.ctrlKey || event.metaKey || event.target.nodeName === "SELECT") return;
+    if (event.key.toLowerCase() === "f" || (event.key === "Escape" && host.classList.contains("present"))) {
+      present();
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     if (event.altKey) {
       const row = ROW_KEYS[event.key];
       if (!row || !panel.querySelector(".by-row")) return;
@@ -225,6 +265,12 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
+  // Where a letter is typed into the filter, the notebook must not take it for a command.
+  root.addEventListener("focusin", ({ target }) => {
+    if (target.type === "search") host.dataset.lmSuppressShortcuts = "true";
+  });
+  root.addEventListener("focusout", () => { delete host.dataset.lmSuppressShortcuts; });
+
   const themes = new MutationObserver(paint);
   themes.observe(document.body, { attributes: true });
   const beat = setInterval(alive, ALIVE_EVERY_MS);
@@ -238,6 +284,7 @@ function render({ model, el }) {
     clearInterval(beat);
     themes.disconnect();
     document.removeEventListener("visibilitychange", shown);
+    document.removeEventListener("fullscreenchange", left);
     model.off("change:frame change:beat", heard);
     model.off("comm_live_update", end);
   };

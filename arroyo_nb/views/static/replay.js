@@ -18,6 +18,7 @@ class Replay {
     this.at = frames.length - 1;
     this.speed = 0;
     this.view = null;
+    this.find = "";
     this.heard = [];
   }
 
@@ -34,6 +35,7 @@ class Replay {
     for (const tab of page.content.querySelectorAll('.tabs [data-do^="view "]'))
       if (!(tab.dataset.do.slice(5) in views)) tab.remove();
     if (!this.frames.some(([, , , row]) => row)) page.content.querySelector(".by-row")?.remove();
+    this.filter(page.content);
     if (!this.speed) return page.innerHTML;
     const key = page.content.querySelector('button[data-do="play"]');
     key.dataset.do = "hold";
@@ -41,6 +43,17 @@ class Replay {
     page.content.querySelector("option[selected]")?.removeAttribute("selected");
     page.content.querySelector(`option[value="${this.speed}"]`)?.setAttribute("selected", "");
     return page.innerHTML;
+  }
+
+  // The rows of the table that have every word; the page has the newest ones only.
+  filter(content) {
+    const field = content.querySelector(".search input"), words = this.find.toLowerCase().split(/\s+/).filter(Boolean);
+    if (!field || !words.length) return;
+    field.setAttribute("value", this.find);
+    const rows = [...content.querySelectorAll(".search ~ .rows tbody tr")];
+    const others = rows.filter((row) => !words.every((word) => row.textContent.toLowerCase().includes(word)));
+    for (const row of others) row.remove();
+    field.parentElement.querySelector("span").textContent = `${rows.length - others.length} of ${rows.length} rows have it`;
   }
 
   on(names, call) { if (names.includes("frame")) this.heard.push(call); }
@@ -70,6 +83,7 @@ class Replay {
       for (const call of this.heard) call();
     } else {
       if (word === "view") this.view = value;
+      if (word === "find") this.find = command.slice(5).trim();
       for (const call of this.heard) call();  // it lives, and has nothing else to say
     }
   }

@@ -387,6 +387,28 @@ def test_a_result_with_batches_that_changed_nothing_is_known(tmp_path):
     assert trace.changelog().equals(made.changelog())
 
 
+def test_a_hand_out_has_title_text_sql_and_rows(run, tmp_path):
+    text = "First.\n\nSecond & <last>."
+    page = run.save_html(tmp_path / "r.html", title="Late <rows>", text=text)
+    made = page.read_text()
+    for part in (
+        "<title>Late &lt;rows&gt;</title>",
+        "<h1>Late &lt;rows&gt;</h1>",
+        "<p>First.</p><p>Second &amp; &lt;last&gt;.</p>",
+        "<h2>SQL</h2><pre>",
+        "GROUP BY",
+    ):
+        assert part in made, part
+    assert made.index("<h1>") < made.index('id="panel"') < made.index("<h2>SQL")
+    bare = run.save_html(tmp_path / "bare.html").read_text()
+    assert "<h1>" not in bare
+    assert "<h2>SQL" in bare
+    loaded = load_trace(run.save_trace(tmp_path / "r.parquet"))
+    saved = loaded.save_html(tmp_path / "loaded.html", title="Again").read_text()
+    assert "<h1>Again</h1>" in saved
+    assert "GROUP BY" in saved
+
+
 def test_a_page_says_how_far_it_is_and_can_be_interrupted(run, tmp_path, monkeypatch):
     monkeypatch.setattr("arroyo_nb.views.replay_page.TELL_S", 0.0)
     said, file = [], tmp_path / "r.html"

@@ -57,8 +57,18 @@ def drawn(chart: Any) -> tuple[str, dict[str, Any]]:
         ({"carrier": ["UA", "AA"], "n": [1, 2]}, "bar", {"x": "carrier", "y": "n"}),
         (
             {"at": [NINE] * 20, "id": [str(i) for i in range(20)], "n": [1] * 20},
+            "square",
+            {"x": "at", "y": "id", "color": "n"},
+        ),
+        (
+            {"w": WINDOWS * 10, "id": [str(i) for i in range(20)], "n": [1] * 20},
+            "rect",
+            {"x": "w", "x2": "w end", "y": "id", "color": "n"},
+        ),
+        (
+            {"id": [str(i) for i in range(20)], "n": [1] * 20},
             "bar",
-            {"x": "at", "y": "n"},
+            {"x": "n", "y": "id"},
         ),
         (
             {"a.b": ["x", "y"], "n[0]": [1, 2]},
@@ -112,3 +122,22 @@ def test_says_why_there_is_no_chart(
 ) -> None:
     with pytest.raises(RunProblem, match=said):
         plot(Rows(**columns), **asked)
+
+
+def test_many_names_have_a_line_each_and_the_largest_are_kept() -> None:
+    names = [f"name {n}" for n in range(90)]
+    made = plot(Rows(id=names, n=[*range(90)])).to_dict()
+    assert made["height"] == {"step": 16}
+    assert made["title"] == "n by id: the 60 largest of 90"
+    (rows,) = made["datasets"].values()
+    assert {row["n"] for row in rows} == {*range(30, 90)}
+
+
+def test_a_chart_has_a_dark_ground() -> None:
+    made = plot(Rows(w=WINDOWS, n=[1, 2]), theme="dark").to_dict()
+    assert made["config"]["background"] == "#0f1318"
+    assert made["config"]["axis"]["labelColor"] == "#e6edf3"
+    assert made["mark"]["stroke"] == "#0f1318"
+    assert "background" not in plot(Rows(w=WINDOWS, n=[1, 2])).to_dict()["config"]
+    with pytest.raises(RunProblem, match="no theme 'dim'"):
+        plot(Rows(w=WINDOWS, n=[1, 2]), theme="dim")

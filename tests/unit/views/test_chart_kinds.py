@@ -205,10 +205,17 @@ def test_of_many_keys_those_that_changed_most_are_drawn() -> None:
     changes = [changed("c", n, None, count_of(f"k{n}", n)) for n in range(40)]
     changes += [changed("u", 40, count_of("k9", 9), count_of("k9", 10))]
     chart = plot(Captured(changes=changes), "keys")
-    keys = {row["key"] for row in records(chart)}
-    assert len(keys) == 12
-    assert "k9" in keys
-    assert chart.to_dict()["title"] == "n of each carrier, 12 of 40 keys"
+    made = chart.to_dict()
+    grey, coloured = (
+        {row["key"] for row in made["datasets"][layer["data"]["name"]]}
+        for layer in made["layer"]
+    )
+    assert len(coloured) == 12
+    assert len(grey) == 28
+    assert "k9" in coloured
+    assert made["title"] == (
+        "n of each carrier: 12 of 40 keys in colour, those that changed most"
+    )
 
 
 @pytest.mark.parametrize(

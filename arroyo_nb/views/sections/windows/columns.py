@@ -29,6 +29,7 @@ from arroyo_nb.views.event_time_axis import (
     text_width,
     ticks,
     title,
+    wide_axis,
 )
 from arroyo_nb.views.formatting import count, pace
 from arroyo_nb.views.selection import is_dimmed
@@ -90,10 +91,14 @@ def density_columns(bins: Sequence[WindowBar]) -> tuple[WindowColumn, ...]:
 
 
 def column_picture(
-    snapshot: Snapshot, columns: Sequence[WindowColumn], *, sessions: bool
+    snapshot: Snapshot,
+    columns: Sequence[WindowColumn],
+    span: tuple[datetime, datetime] | None = None,
+    *,
+    sessions: bool,
 ) -> str:
-    """The picture as one ``<svg>`` element."""
-    axis = _axis(columns, snapshot)
+    """The picture as one ``<svg>`` element; ``span`` as of a timeline."""
+    axis = _axis(columns, snapshot) if span is None else wide_axis(span)
     top = TOP + LABEL
     bottom = top + HEIGHT + 2
     most = max((column.bar.rows for column in columns), default=0)

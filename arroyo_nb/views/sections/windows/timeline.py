@@ -30,6 +30,7 @@ from arroyo_nb.views.event_time_axis import (
     text_width,
     ticks,
     title,
+    wide_axis,
 )
 from arroyo_nb.views.formatting import clock, count
 from arroyo_nb.views.label_places import Box, LabelPlaces, text_box
@@ -127,15 +128,21 @@ class Timeline:
     columns: bool = False
 
 
-def timeline(snapshot: Snapshot) -> Timeline | None:
-    """Draw the windows; None where there is no window yet."""
+def timeline(
+    snapshot: Snapshot, span: tuple[datetime, datetime] | None = None
+) -> Timeline | None:
+    """Draw the windows; None where there is no window yet.
+
+    ``span`` is what the axis must hold, for pictures that lie under each other; None:
+    the windows decide.
+    """
     if not snapshot.windows:
         return None
     if snapshot.density:
         columns = density_columns(snapshot.density)
-        return Timeline(column_picture(snapshot, columns, sessions=True), 0)
+        return Timeline(column_picture(snapshot, columns, span, sessions=True), 0)
     if not snapshot.sessions and _overlaps(snapshot.windows, COMFORTABLE[1]):
-        return _columns(snapshot)
+        return _columns(snapshot, span)
     # Late rows of no session stand below the bars, at their own time.
     sessionless = [bar for bar in snapshot.windows if bar.late_only]
     bars = [bar for bar in snapshot.windows if not bar.late_only]
@@ -146,11 +153,11 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
         and not snapshot.sessions
         and len(shown) < len(snapshot.windows)
     ):
-        whole = _columns(snapshot)
+        whole = _columns(snapshot, span)
         if whole.hidden_windows < len(snapshot.windows) - len(shown):
             return whole
     placed = lanes(shown)
-    axis = _axis(placed, snapshot, sessionless)
+    axis = _axis(placed, snapshot, sessionless) if span is None else wide_axis(span)
     marks = [bar for bar in sessionless if axis.low <= bar.start <= axis.high]
     shown += tuple(bar for bar in marks if bar not in shown)
     bottom = TOP + placed.number * placed.pitch + 2 + (18 if marks else 0)
@@ -187,9 +194,9 @@ def _overlaps(windows: Sequence[WindowBar], lanes_at_most: int) -> bool:
     return any(later.start < bar.end for bar, later in pairs)
 
 
-def _columns(snapshot: Snapshot) -> Timeline:
+def _columns(snapshot: Snapshot, span: tuple[datetime, datetime] | None) -> Timeline:
     columns = hop_columns(snapshot.windows, snapshot.watermark)
-    drawn = column_picture(snapshot, columns, sessions=False)
+    drawn = column_picture(snapshot, columns, span, sessions=False)
     hidden = _hidden(snapshot, [column.bar for column in columns])
     return Timeline(drawn, *hidden, columns=True)
 
