@@ -31,7 +31,9 @@ HIDDEN_COLUMNS = frozenset(
         TIMESTAMP,
         *("_weight", "_row_id", "_sequence"),
         *("_arrival", "_watermark", "_window"),
-        *("_found", "_seen", "_unknown", "_unread"),
+        *("_found", "_seen", "_unread"),
+        # What is counted of the records of a topic.
+        *("_unknown", "_empty", "_plain_decimals"),
     )
 )
 """What stands beside the columns of a relation while it runs: no column of a user's

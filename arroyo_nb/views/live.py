@@ -312,6 +312,7 @@ class Panel:
         """What is left of a run in its cell is no picture of the tables any more. A
         live panel says so in its next frame."""
         with self._lock:
+            self._settled = False
             if not self._open:
                 self._live.update(static_bundle(self._run, self._wish))
 

@@ -46,7 +46,7 @@ def test_the_filter_takes_letters_and_the_notebook_does_not(lab: Lab, tab: Tab) 
 
 def test_the_presentation_has_one_big_figure(lab: Lab, tab: Tab) -> None:
     show(lab, tab, "present.ipynb", steps=60)
-    tab.page.wait_for_selector(f"{LIVE} svg.picture")
+    tab.page.wait_for_selector(f"{LIVE} .rows")
     small = tab.page.locator(f"{LIVE} svg.picture").first.bounding_box()
     tab.page.locator(f"{LIVE} [data-page=present]").click()
     tab.page.wait_for_selector(f"{LIVE}.present")
@@ -103,7 +103,9 @@ def test_three_kinds_of_windows_lie_under_each_other(lab: Lab, tab: Tab) -> None
         tab.page.get_by_text("session 5 s")
     ).first.wait_for(timeout=150_000)
     assert tab.page.locator("img[src^='data:image/svg']").count() >= 3
-    tab.page.get_by_text("stale: clicks was changed").first.wait_for(timeout=60_000)
+    # Beside the panel its picture is hidden.
+    said = tab.page.get_by_text("stale: clicks was changed").locator("visible=true")
+    said.first.wait_for(timeout=60_000)
     both = (
         "(theme) => { jupyterapp.commands.execute('apputils:change-theme', {theme}) }"
     )

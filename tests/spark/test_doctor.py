@@ -32,6 +32,15 @@ def tables(session):
     return session
 
 
+def whole(run):
+    """What the doctor says in the end: on a busy machine it is asked again."""
+    for _ in range(10):
+        found = run.doctor()
+        if "ask again" not in str(found):
+            break
+    return found
+
+
 def counts(table, where):
     return f"SELECT {W} AS w, count(*) AS n FROM {table} {where} GROUP BY w"
 
@@ -152,7 +161,7 @@ def counts(table, where):
 )
 def test_the_cause_is_found_in_the_rows(tables, sql, code, message, hint):
     run = tables.run(sql, wait=True)
-    found = run.doctor()
+    found = whole(run)
     assert found.answer is not None
     assert found.answer.code == code, str(found)
     assert message in found.answer.message
@@ -184,21 +193,21 @@ def test_both_sides_have_the_same_keys_in_other_windows(session):
         f"SELECT l.n FROM ({side} a GROUP BY w, k) l JOIN ({side} b GROUP BY w, k) r "
         "ON l.w = r.w AND l.k = r.k"
     )
-    found = session.run(sql, wait=True).doctor()
+    found = whole(session.run(sql, wait=True))
     assert found.answer.code == "windows-never-meet", str(found)
 
 
 def test_on_asks_for_another_window(tables):
     side = f"(SELECT {W} AS w, count(*) AS n FROM clicks GROUP BY w)"
     sql = f"SELECT a.n FROM {side} a JOIN {side} b ON a.w.start = b.w.end"
-    found = tables.run(sql, wait=True).doctor()
+    found = whole(tables.run(sql, wait=True))
     assert [finding.code for finding in found.findings] == ["windows-never-meet"]
     assert "ON a.w.start = b.w.end (line 1) compares two diff" in found.answer.message
 
 
 def test_a_side_that_its_condition_empties_is_told_once(tables):
     sql = "SELECT c.n FROM clicks c JOIN buys b ON c.user = lower(b.who) AND c.n > 5"
-    found = tables.run(sql, wait=True).doctor()
+    found = whole(tables.run(sql, wait=True))
     assert [finding.code for finding in found.findings] == ["filtered"]
 
 
@@ -206,7 +215,7 @@ def test_only_a_late_row_meets_having(session):
     rows = f"{CLICKS}\n10:00:40 | bob | 3\n\n10:00:05 | ann | 7\n"
     session.rows("clicks", rows, watermark="10 seconds")
     sql = f"SELECT {W} AS w, user, sum(n) AS s FROM clicks GROUP BY w, user"
-    found = session.run(f"{sql} HAVING sum(n) > 6", wait=True).doctor()
+    found = whole(session.run(f"{sql} HAVING sum(n) > 6", wait=True))
     (finding,) = found.findings
     assert finding.message == (
         "1 row meets the condition sum(n) > 6 (line 1) in HAVING where late rows are "
@@ -220,7 +229,7 @@ def test_a_row_of_the_future_makes_all_others_late(session):
         f"2026-01-01 10:00:0{n}|1" for n in range(5)
     )
     session.rows("clicks", rows, watermark="1 second")
-    found = session.run(counts("clicks", "WHERE n = 1"), wait=True).doctor()
+    found = whole(session.run(counts("clicks", "WHERE n = 1"), wait=True))
     assert found.answer.code == "future", str(found)
     assert "has the event time 2099-01-01 12:00:00" in found.answer.message
     assert "5 rows that came after it were late" in found.answer.message
@@ -286,7 +295,7 @@ def record(number, **more):
 def test_all_records_are_bad_data(session, tmp_path):
     records = [record(n, n="many") for n in range(3)]
     sql = written(tmp_path, records) + "SELECT n FROM events"
-    found = session.run(sql, wait=True).doctor()
+    found = whole(session.run(sql, wait=True))
     assert found.answer.code == "bad-data", str(found)
     assert "3 records could not be read and none could" in found.answer.message
     assert "events.json" in found.answer.message
@@ -302,7 +311,7 @@ def test_no_record_has_an_event_time(session, tmp_path, column):
     ) WITH (connector = 'single_file', path = '{path}', format = 'json',
       type = 'source', bad_data = 'drop');
     """
-    found = session.run(f"{table}{counts('events', '')}", wait=True).doctor()
+    found = whole(session.run(f"{table}{counts('events', '')}", wait=True))
     assert found.answer.code == "event-time", str(found)
     assert "the event time of all 3 rows of 'events' cannot be used" in str(found)
     assert "name a column in WATERMARK FOR" in found.answer.hint
@@ -383,7 +392,7 @@ def test_what_cannot_be_counted_hides_no_other_cause(tables, monkeypatch):
     from arroyo_nb.doctor.probe import Probe
 
     monkeypatch.setattr(Probe, "_count_times", lambda probe, node: 1 // 0)
-    found = tables.run("SELECT n FROM clicks WHERE n > 9", wait=True).doctor()
+    found = whole(tables.run("SELECT n FROM clicks WHERE n > 9", wait=True))
     assert found.answer.code == "filtered"
     assert "n > 9" in found.answer.message
     assert "1 part of the query could not be checked." in found.looked_at
@@ -419,7 +428,7 @@ def test_a_cell_nobody_looks_at_asks_the_doctor(engine):
 def test_rows_that_went_to_a_table_are_not_kept(tables):
     sql = """CREATE TABLE out (n BIGINT) WITH (connector = 'blackhole');
     INSERT INTO out SELECT n FROM clicks"""
-    found = tables.run(sql, wait=True).doctor()
+    found = whole(tables.run(sql, wait=True))
     assert found.answer.code == "not-kept", str(found)
     assert "3 rows went to 'out', and none are kept" in found.answer.message
     previewed = tables.run("INSERT INTO out SELECT n FROM clicks", sinks=False)

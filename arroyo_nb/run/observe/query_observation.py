@@ -127,6 +127,7 @@ class QueryObservation:
         self.is_traced = traced
         assigners = window_assigners(sink)
         self.aggregates = assigners if traced else ()
+        self._assigners = assigners
         self.late_shares = tuple(map(LateShares, assigners))
         self.traces = tuple(
             Trace(node.assign, _delay(node))
@@ -203,14 +204,20 @@ class QueryObservation:
     def late_rows(self) -> int:
         """Rows that came after a window of theirs had closed, each counted once for
         each aggregate, however many windows it missed; of sessions at most so many."""
-        counted = self.traces if self.is_traced else self.late_shares
-        return sum(each.late_rows for each in counted)
+        return sum(self._late_counts)
 
     @property
-    def traced_inputs(self) -> Sequence[tuple[nodes.Node, int]]:
+    def late_inputs(self) -> Sequence[tuple[nodes.Node, int]]:
         """What comes into each window aggregate, and how many of its rows were late."""
-        pairs = zip(self.aggregates, self.traces, strict=False)
-        return [(aggregate.input, trace.late_rows) for aggregate, trace in pairs]
+        inputs = [aggregate.input for aggregate in self._assigners]
+        return list(zip(inputs, self._late_counts, strict=True))
+
+    @property
+    def _late_counts(self) -> list[int]:
+        """How many rows each of its windows missed."""
+        if self.is_traced:
+            return [trace.late_rows for trace in self.traces]
+        return [shares.late_rows for shares in self.late_shares]
 
     @property
     def arrivals(self) -> tuple[BatchArrivals, ...]:

@@ -109,7 +109,6 @@ def test_a_run_that_steps_says_so_and_is_not_called_paused(started, clock):
     clock(4)
     assert started.activity == "step 1 of 3, 4 s; preparing the first micro-batch, 4 s"
     assert not started.snapshot().paused
-    started.stop()
 
 
 def test_a_long_micro_batch_and_a_stream_without_rows_are_told(started, clock):

@@ -7,7 +7,7 @@ from arroyo_nb.run.results import changes
 from arroyo_nb.schema import HIDDEN_COLUMNS, TIMESTAMP
 from arroyo_nb.spark import lookups, lower, windows
 from arroyo_nb.tape import ARRIVAL
-from arroyo_nb.tape.fit import SEEN, UNKNOWN
+from arroyo_nb.tape.fit import COUNTED, SEEN
 
 
 def test_they_are_all_refused():
@@ -19,6 +19,6 @@ def test_they_are_all_refused():
         lookups.UNREAD,
         changes._SEEN,
         SEEN,
-        UNKNOWN,
+        *COUNTED,
     }
     assert own == HIDDEN_COLUMNS

@@ -33,7 +33,7 @@ def check(data):
     payloads = [one.SerializeToString() for one in made]
     found = read(MessagePayloads(message, schema, None), *payloads)
     assert found.bad == ()
-    assert found.unknown == 0
+    assert found.counts.unknown == 0
     found.rows.validate(full=True)
     assert found.rows.to_pylist() == [expected(one) for one in made]
     columns = [column.combine_chunks() for column in found.rows.columns]

@@ -264,7 +264,7 @@ def test_a_newer_producer_is_read_and_counted():
     ]
     found = read(made, *payloads)
     assert rows(found) == [("a", 1), ("b", 2), ("c", 3)]
-    assert found.unknown == 2
+    assert found.counts.unknown == 2
 
 
 def test_an_older_producer_lacks_fields_and_another_type_is_unknown():
@@ -276,7 +276,7 @@ def test_an_older_producer_lacks_fields_and_another_type_is_unknown():
         written(older, flight="b", id="x"),
     )
     assert rows(found) == [("a", 0, None), ("b", 0, None)]
-    assert found.unknown == 1
+    assert found.counts.unknown == 1
 
 
 def refused(text, *columns, message=None):
