@@ -85,7 +85,7 @@ def test_a_panel_whose_table_has_changed_is_marked_stale() -> None:
     run, stage = Ending((TUMBLE,)), Stage()
     panel = live.Panel(run, stage)  # type: ignore[arg-type]
     run.stop()
-    assert not panel.refresh()
+    panel.close()
     assert "stale" not in stage.shown[0]["text/html"]
     run.pictures = tuple(replace(p, stale=("clicks",)) for p in run.pictures)
     run.told()
