@@ -46,11 +46,11 @@ as the one before: an interrupt is noticed between two, and a broker far away is
 time."""
 
 ASK_S = 3.0
-"""How long other requests wait, of a broker that has not answered yet."""
+"""How long later requests wait."""
 
 PATIENT_S = 15.0
-"""How long they wait of one that has answered, or was there a moment ago: it may be
-busy."""
+"""How long they wait for a run that begins to write: its broker was there a moment ago,
+and may be busy."""
 
 GROUP_OPENING_S = 30.0
 """How long a broker may take to load its groups, the first time or after a start."""
@@ -156,8 +156,6 @@ class Cluster:
                     raise self._unreached() from None
                 slice_s = min(2 * slice_s, LONGEST_SLICE_S)
             else:
-                # It is there: one that is slow from now on is busy.
-                self._ask_s = max(self._ask_s, PATIENT_S)
                 return {name: tuple(each.partitions) for name, each in topics.items()}
 
     def require_topic(self, check: Callable[[], None]) -> tuple[int, ...]:
@@ -351,7 +349,7 @@ class Cluster:
                     # A topic that was deleted is unknown; one without a leader will
                     # have one, and on a busy machine late.
                     is_unknown = name == "UNKNOWN_TOPIC_OR_PART"
-                    most_s = within_s if is_unknown else max(within_s, PATIENT_S)
+                    most_s = within_s if is_unknown else max(within_s, LEADERS_S)
                     waited_s = time.monotonic() - begun_s
                     if name not in PARTITION_OPENING or waited_s > most_s:
                         raise
