@@ -89,7 +89,7 @@ _BEGIN_BYTES = 4
 
 
 def packing_of(begin: bytes) -> str:
-    """How a file is packed that begins so; empty: not at all. No text begins so.
+    r"""How a file is packed that begins so; empty: not at all. No text begins so.
 
     >>> packing_of(b"\x1f\x8b\x08"), packing_of(b"{}")
     ('gzip', '')

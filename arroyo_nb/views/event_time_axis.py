@@ -55,7 +55,7 @@ def text_width(text: str, *, bold: bool = False) -> float:
     """Pixels that a label takes at most.
 
     >>> round(text_width("10:00:12")), round(text_width("watermark", bold=True))
-    (54, 78)
+    (54, 76)
     """
     ems = sum(_WIDTHS.get(char, 1.0) for char in text)
     return ems * _FONT * (BOLD if bold else 1.0)
