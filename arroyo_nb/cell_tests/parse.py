@@ -100,7 +100,7 @@ def parse_test(source: ScriptText, name: str) -> CellTest:
 
 
 def has_expectations(text: str) -> bool:
-    """Whether a text is a test, and not only the query that one is tried on.
+    r"""Whether a text is a test, and not only the query that one is tried on.
 
     >>> has_expectations("SELECT 1"), has_expectations("WHEN SELECT 1\nEXPECT TABLE")
     (False, True)
