@@ -62,6 +62,8 @@ def shown(monkeypatch):
             shown[-1] = dict(data)
 
     monkeypatch.setattr(notebook, "NotebookSlot", FakeSlot)
+    # Without a shell it would be text on standard error.
+    monkeypatch.setattr(notebook, "get_ipython", object)
     return shown
 
 
