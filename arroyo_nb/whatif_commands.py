@@ -3,6 +3,8 @@ runs side by side, other windows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.run.interrupts import Interrupted
@@ -47,16 +49,10 @@ def whatif(
     Interrupted
         When it was interrupted.
     """
-    progress = ProgressOutput()
-    try:
+    with _progress_of(f"the what-if of {name}") as progress:
         found = session.whatif(
             name, delays, every=every, output=output, tell=progress.tell
         )
-    except BaseException as problem:
-        progress.give_up(f"the what-if of {name} gave no result")
-        if isinstance(problem, KeyboardInterrupt):
-            raise Interrupted(f"the what-if of {name} was interrupted") from None
-        raise
     if variable is not None:
         variables[variable] = found
     progress.finish(bundle(found))
@@ -107,17 +103,24 @@ def compare_windows(
     """
     from arroyo_nb.views import window_kinds as views
 
-    progress = ProgressOutput()
-    try:
+    with _progress_of("the comparison of windows") as progress:
         found = session.compare_windows(
             sql, windows, name=name or "windows", options=options, tell=progress.tell
         )
         made = views.bundle(found)
-    except BaseException as problem:
-        progress.give_up("the comparison of windows gave no result")
-        if isinstance(problem, KeyboardInterrupt):
-            raise Interrupted("the comparison of windows was interrupted") from None
-        raise
     if variable is not None:
         variables[variable] = found
     progress.finish(made)
+
+
+@contextmanager
+def _progress_of(what: str) -> Iterator[ProgressOutput]:
+    """Where it is told how far something is; one that gives no result says so there."""
+    progress = ProgressOutput()
+    try:
+        yield progress
+    except BaseException as problem:
+        progress.give_up(f"{what} gave no result")
+        if isinstance(problem, KeyboardInterrupt):
+            raise Interrupted(f"{what} was interrupted") from None
+        raise

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import ConnectorTable
@@ -36,7 +35,6 @@ def add_to(commands: Commands) -> None:
     topics.add_argument("target", metavar="HOST:PORT", nargs="?", default="",
                         help="a broker, if it is not the one that arroyo-nb kafka "
                         "started")  # fmt: skip
-    topics.set_defaults(servers="")
     _add_head(commands)
 
 
@@ -84,8 +82,8 @@ def _add_head(commands: Commands) -> None:
 
 
 def _sql(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.cli.headless import say_aside
     from arroyo_nb.cli.sql_prompt import HELP, SqlPrompt, reader_of, typed
-    from arroyo_nb.cli.terminal import say_progress
 
     with _session() as session:
         for file in arguments.files:
@@ -95,7 +93,7 @@ def _sql(arguments: argparse.Namespace) -> int:
         try:
             if is_typed:
                 session.warm_up()
-                say_progress(HELP)
+                say_aside(HELP)
             prompt.run(typed(session) if is_typed else reader_of(sys.stdin))
         finally:
             prompt.close()
@@ -143,16 +141,17 @@ def _only_source(session: Session, file: str) -> str:
 
 
 def _do_line(arguments: argparse.Namespace) -> int:
-    name, target, servers = arguments.line, arguments.target, arguments.servers
-    if name == "topics" or not (servers or "/" in target):
-        asked = target if name == "topics" else servers
-        if not asked:
-            place = "HOST:PORT" if name == "topics" else "TOPIC HOST:PORT"
-            asked = broker_servers(f"arroyo-nb {name} {place}")
-            target, servers = (asked, "") if name == "topics" else (target, asked)
-    words = [target, *([servers] if servers else []), *_given_flags(arguments)]
+    name, target = arguments.line, arguments.target
+    if name == "topics":
+        words = [target or broker_servers("arroyo-nb topics HOST:PORT")]
+    elif arguments.servers:
+        words = [target, arguments.servers]
+    elif "/" in target:
+        words = [target]
+    else:
+        words = [target, broker_servers("arroyo-nb peek TOPIC HOST:PORT")]
     with _session() as session:
-        return _do(session, name, words)
+        return _do(session, name, [*words, *_given_flags(arguments)])
 
 
 def _do(session: Session, name: str, words: Sequence[str]) -> int:
@@ -172,9 +171,7 @@ def _given_flags(arguments: argparse.Namespace) -> Iterator[str]:
             yield from (flag.names[0], value)
 
 
-@contextmanager
-def _session() -> Iterator[Session]:
+def _session() -> Session:
     from arroyo_nb.cli.headless import say_aside
 
-    with Session(tell=say_aside) as session:
-        yield session
+    return Session(tell=say_aside)

@@ -45,9 +45,9 @@ def broker(word: str) -> str:
         When it cannot be started.
     """
     if word == "start":
-        from arroyo_nb.cli.terminal import say_progress
+        from arroyo_nb.cli.headless import say_aside
 
-        return f"Kafka is at {shared.start(say_progress).bootstrap_servers}"
+        return f"Kafka is at {shared.start(say_aside).bootstrap_servers}"
     if word == "stop":
         return "stopped the local broker" if shared.stop() else "there is none"
     there = shared.shared_broker()
@@ -72,7 +72,7 @@ def servers(usage: str) -> str:
 
 
 def _kafka(arguments: argparse.Namespace) -> int:
-    from arroyo_nb.cli.terminal import say_progress
+    from arroyo_nb.cli.headless import say_aside
 
     if (arguments.word == "create") != bool(arguments.topic):
         raise UsageProblem("arroyo-nb kafka create takes the name of a topic")
@@ -85,7 +85,7 @@ def _kafka(arguments: argparse.Namespace) -> int:
     elif arguments.word == "serve":
         # Its end deletes its data: SIGTERM is heard as an interrupt is.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        shared.serve(say_progress)
+        shared.serve(say_aside)
     else:
         print(broker(arguments.word))
     return FINISHED

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from arroyo_nb.cli import kafka_command
 from arroyo_nb.cli.exit_codes import exit_code
+from arroyo_nb.cli.headless import say_aside
 from arroyo_nb.cli.terminal import (
     COMMANDS,
     RowPrinter,
     TerminalCommands,
-    say_progress,
     use_shared_broker,
 )
 from arroyo_nb.engine.cache_folder import cache_folder
@@ -87,10 +87,10 @@ class SqlPrompt:
                 self._script(text)
         except ArroyoError as error:
             sys.stdout.flush()
-            say_progress(str(error))
+            say_aside(str(error))
             self.status = exit_code(error)
         except KeyboardInterrupt:
-            say_progress("interrupted")
+            say_aside("interrupted")
 
     def close(self) -> None:
         """Forget the commands; the session is the caller's."""
@@ -122,18 +122,18 @@ class SqlPrompt:
             return
         printer = RowPrinter(run)
         for hint in run.plan.hints:
-            say_progress(f"note: {hint}")
+            say_aside(f"note: {hint}")
         try:
             printer.print_until_end()
         except KeyboardInterrupt:
             self._stop(run)
             printer.print_news()
-        say_progress(printer.summary(begun_s))
+        say_aside(printer.summary(begun_s))
 
     def _stop(self, run: Run) -> None:
         run.stop("stopped by Ctrl-C")
         if not run.wait_quietly(STOP_S):
-            say_progress(f"'{run.name}' is still at a micro-batch: %stop {run.name}")
+            say_aside(f"'{run.name}' is still at a micro-batch: %stop {run.name}")
 
 
 def statements(lines: TextIO) -> Iterator[str]:

@@ -4,7 +4,6 @@ rows as they come.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -231,9 +230,3 @@ def _fit(widths: Sequence[int], columns: Sequence[int]) -> bool:
 def _line(cells: Iterable[str], widths: Iterable[int]) -> str:
     pairs = zip(cells, widths, strict=True)
     return "  ".join(cell.ljust(width) for cell, width in pairs).rstrip()
-
-
-def say_progress(text: str) -> None:
-    """Say on standard error what is waited for."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +9,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePath
+from typing import BinaryIO
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.connectors import PeekedFiles
 from arroyo_nb.connectors._folder_options import PACKED
+from arroyo_nb.connectors._line_files import packing_of, unpacked
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import FORMATS, FileFormat, ListedFile, file_format
@@ -38,7 +39,6 @@ SAMPLE_LINES = 200
 _DAY = re.compile(r"\d{4}-[01]\d-[0-3]\d", re.ASCII)
 _SAMPLE_BYTES = 2**20
 _LONGEST_MAGIC = 16
-_PACKED: Mapping[bytes, str] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _WIDER: Mapping[frozenset[Type], Type] = {
     frozenset((INT, BIGINT)): BIGINT,
     frozenset((FLOAT, DOUBLE)): DOUBLE,
@@ -67,8 +67,8 @@ def peek_files(files: Sequence[ListedFile]) -> PeekedFiles:
             f"with 'source.regex_pattern' = '\\{ending}$'",
         )
     if (name := formats[first]) is None:
-        packed = _packing(begins[first])
-        options = {} if packed == "none" else {PACKED: packed}
+        packed = packing_of(begins[first])
+        options = {PACKED: packed} if packed else {}
         folders = _folder_fields(files, ())
         return PeekedFiles(len(files), options, None, folders, _lines(sample, packed))
     format_ = file_format(name)
@@ -93,10 +93,6 @@ def _format_of(begin: bytes) -> str | None:
     return None
 
 
-def _packing(begin: bytes) -> str:
-    return next((name for m, name in _PACKED.items() if begin.startswith(m)), "none")
-
-
 def _lines(files: Sequence[ListedFile], packed: str) -> tuple[bytes, ...]:
     lines = (line for file in files for line in _lines_of(file, packed))
     return tuple(islice(lines, SAMPLE_LINES))
@@ -105,16 +101,10 @@ def _lines(files: Sequence[ListedFile], packed: str) -> tuple[bytes, ...]:
 def _lines_of(file: ListedFile, packed: str) -> Iterator[bytes]:
     """The lines that stand as a whole in the first part of a file."""
     with refusals("read", file.name), ExitStack() as opened:
-        stream = opened.enter_context(file.path.open("rb"))
-        if packed == "gzip":
-            text = opened.enter_context(gzip.open(stream)).read(_SAMPLE_BYTES)
-        elif packed == "zstd":
-            import pyarrow as pa
-
-            unpacked = opened.enter_context(pa.CompressedInputStream(stream, packed))
-            text = unpacked.read(_SAMPLE_BYTES)
-        else:
-            text = stream.read(_SAMPLE_BYTES)
+        stream: BinaryIO = opened.enter_context(file.path.open("rb"))
+        if packed:
+            stream = opened.enter_context(unpacked(stream, packed))
+        text = stream.read(_SAMPLE_BYTES)
     lines = io.BytesIO(text).readlines()
     if len(text) == _SAMPLE_BYTES and len(lines) > 1:
         del lines[-1]

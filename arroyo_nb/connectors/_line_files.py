@@ -56,7 +56,7 @@ class LineReader:
             stream: BinaryIO = opened.enter_context(file.path.open("rb"))
             compression = self._compression_of(stream, file.name)
             if compression != "none":
-                stream = opened.enter_context(_unpacked(stream, compression))
+                stream = opened.enter_context(unpacked(stream, compression))
             yield ReadLines(stream, file.name, self._decoder, place)
 
     def _compression_of(self, stream: BinaryIO, name: str) -> str:
@@ -163,7 +163,8 @@ def _another(message: str) -> RunProblem:
     return RunProblem(message, hint=hint)
 
 
-def _unpacked(file: BinaryIO, compression: str) -> BinaryIO:
+def unpacked(file: BinaryIO, compression: str) -> BinaryIO:
+    """What a packed file holds; ``compression`` is as of :func:`packing_of`."""
     import pyarrow as pa
 
     # Arrow's stream has no lines, and its own buffers are small.

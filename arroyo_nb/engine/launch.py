@@ -16,10 +16,10 @@ from pathlib import Path
 
 from arroyo_nb.engine import command
 from arroyo_nb.engine.config import LOOPBACK
-from arroyo_nb.engine.errors import EngineProblem, SlowStart
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.paths import Links
-from arroyo_nb.engine.program import Child, machine, tail
+from arroyo_nb.engine.program import Child, slow_start, tail
 
 # Spark and PySpark read these; one left over from the user's shell changes the mode.
 _FOREIGN = (
@@ -64,7 +64,7 @@ class Jvm(Child):
         why = self.works_until(self._read_answer)
         if why:
             self.kill()
-            raise SlowStart(f"java is not up: {why}", hint=self._hint(machine()))
+            raise slow_start("java", why, self._log_hint)
         if not self.port:
             raise self.problem("java ended before Spark was up")
 
@@ -83,12 +83,12 @@ class Jvm(Child):
         """An error that carries the end of the log."""
         status = self.status
         ended = "" if status is None else f" ({_how_it_ended(status)})"
-        return EngineProblem(message + ended, hint=self._hint())
+        return EngineProblem(message + ended, hint=self._log_hint)
 
-    def _hint(self, *said: str) -> str | None:
+    @property
+    def _log_hint(self) -> str | None:
         tail = self.tail()
-        log = (f"the end of its log, {self.log}:\n{tail}",) if tail else ()
-        return "\n".join((*said, *log)) or None
+        return f"the end of its log, {self.log}:\n{tail}" if tail else None
 
     def tail(self) -> str:
         """The last lines of what the JVM and Spark have logged."""

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import psutil
 
+from arroyo_nb.engine.errors import SlowStart
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.paths import Links
 
@@ -44,34 +45,29 @@ def go_on() -> None:
 
 
 class Effort:
-    """How much a process works while it is waited for.
-
-    Attributes
-    ----------
-    gave_up
-        Why nobody should wait any longer, in words; empty: it works.
-    """
+    """How much a process works while it is waited for."""
 
     def __init__(self, pid: int) -> None:
-        self.gave_up = ""
         self._pid = pid
         self._begun_s = self._measured_s = self._worked_s = time.monotonic()
         self._cpu_s = 0.0
 
-    def look(self) -> None:
-        """Find out whether it still works; cheap, so it may be asked often."""
+    def fault(self) -> str:
+        """Why nobody should wait any longer, in words; empty: it works. Cheap, so it
+        may be asked often."""
         now_s = time.monotonic()
         if now_s - self._measured_s < MEASURE_S:
-            return
+            return ""
         self._measured_s = now_s
         with suppress(psutil.Error):  # it has ended, which who waits sees
             cpu_s = _processor_s(psutil.Process(self._pid))
             if cpu_s - self._cpu_s >= WORK_S:
                 self._cpu_s, self._worked_s = cpu_s, now_s
         if now_s - self._worked_s > IDLE_S:
-            self.gave_up = f"it has done nothing for {IDLE_S:g} s"
-        elif now_s - self._begun_s > MOST_S:
-            self.gave_up = f"it was not done after {MOST_S / 60:g} minutes"
+            return f"it has done nothing for {IDLE_S:g} s"
+        if now_s - self._begun_s > MOST_S:
+            return f"it was not done after {MOST_S / 60:g} minutes"
+        return ""
 
 
 def _processor_s(process: psutil.Process) -> float:
@@ -84,18 +80,21 @@ def _processor_s(process: psutil.Process) -> float:
     return own + children_s
 
 
-def machine() -> str:
-    """How busy this machine is, in words: what makes a start slow.
+def slow_start(what: str, why: str, log: str | None) -> SlowStart:
+    """The error of what is not up, with how busy the machine is, and its log.
 
-    >>> machine()  # doctest: +ELLIPSIS
-    'this machine: load ... on ... processors, ... GB of memory free'
+    >>> print(slow_start("java", "it has done nothing", None).hint)
+    ... # doctest: +ELLIPSIS
+    this machine: load ... on ... processors, ... GB of memory free
     """
     free_gb = psutil.virtual_memory().available / 1e9
     load = psutil.getloadavg()[0]
-    return (
+    machine = (
         f"this machine: load {load:.1f} on {os.cpu_count()} processors, "
         f"{free_gb:.1f} GB of memory free"
     )
+    hint = "\n".join(filter(None, (machine, log)))
+    return SlowStart(f"{what} is not up: {why}", hint=hint)
 
 
 class Child:
@@ -174,9 +173,8 @@ class Child:
         effort = Effort(self.pid)
         while not is_done() and self.alive:
             check()
-            effort.look()
-            if effort.gave_up:
-                return effort.gave_up
+            if why := effort.fault():
+                return why
             time.sleep(LOOK_S)
         return ""
 

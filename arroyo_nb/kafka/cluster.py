@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arroyo_nb.kafka.client import admin_client, committed, consumer, library
+from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.errors import (
     GROUP_OPENING,
     PARTITION_OPENING,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from arroyo_nb.connectors import Offsets, TableSpec
     from arroyo_nb.errors import RunProblem
-    from arroyo_nb.kafka.config import Access
 
 CHECK_S = 3.0
 """How long the brokers may take to answer the first request: what is wrong is reported
@@ -468,6 +468,12 @@ def _free_abandoned() -> None:
 
 def _note_error(heard: dict[str, str], error: Any) -> None:
     heard[error.name()] = error.str()
+
+
+def local_cluster(servers: str, topic: str) -> Cluster:
+    """A broker of this machine, on which a topic is to be made."""
+    subject = ErrorSubject(servers, topic, action="create")
+    return Cluster(Access(servers), subject, ask_s=PATIENT_S)
 
 
 def cluster_of(

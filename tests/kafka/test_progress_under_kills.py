@@ -8,12 +8,11 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
 from confluent_kafka import Producer
-from machine import allowed
+from machine import allowed, overloaded
 
 from arroyo_nb.jobs.spec import JobSpec, TableDefinition
 
@@ -22,25 +21,11 @@ KILLS, BURNERS = 8, 2
 KILLED_AFTER_S, STARTED_S = 10.0, 60.0
 """How long each start runs, once its queries do; and how long those may take."""
 
-BURN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-
 QUERIES = {
     "a file": "SELECT n, k FROM t WHERE n % 7 <> 3",
     "a topic, windowed": """SELECT k, count(*) AS c FROM t
         GROUP BY k, tumble(INTERVAL '1 minute')""",
 }
-
-
-@contextmanager
-def load(processes):
-    """Processes beside, each of which takes a core."""
-    burning = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in burning:
-            process.kill()
-            process.wait()
 
 
 def fill(topic):
@@ -130,7 +115,7 @@ def test_each_start_comes_further(new_topic, tmp_path, kind):
     fill(source)
     job = Job(source, sink, QUERIES[kind], tmp_path)
     rows = [0]
-    with load(BURNERS):
+    with overloaded(BURNERS):
         for number in range(KILLS):
             running_s, committed_s, ran_s = job.killed()
             rows.append(job.committed_rows)

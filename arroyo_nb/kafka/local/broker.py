@@ -24,9 +24,7 @@ from arroyo_nb.engine.jars import Check, Tell, say_nothing
 from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.program import Program, go_on
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.cluster import PATIENT_S, Cluster
-from arroyo_nb.kafka.config import Access
-from arroyo_nb.kafka.errors import ErrorSubject
+from arroyo_nb.kafka.cluster import local_cluster
 from arroyo_nb.kafka.local.process import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
@@ -165,9 +163,7 @@ class LocalBroker:
             meanwhile, or when the client is not installed.
         """
         self._must_run()
-        servers = self.bootstrap_servers
-        subject = ErrorSubject(servers, name, action="create")
-        cluster = Cluster(Access(servers), subject, ask_s=PATIENT_S)
+        cluster = local_cluster(self.bootstrap_servers, name)
         cluster.create_topic(partitions, settings or {}, self._must_run)
 
     def _must_run(self) -> None:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from arroyo_nb.engine.class_data import Archive, archive_of
 from arroyo_nb.engine.command import spark_home, write_logging
 from arroyo_nb.engine.config import LOOPBACK
-from arroyo_nb.engine.errors import EngineProblem, SlowStart
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jar_coordinates import pinned
 from arroyo_nb.engine.jars import BROKER, Check, Tell, resolve
 from arroyo_nb.engine.java import Java
-from arroyo_nb.engine.program import LEASH, Program, machine, tail
+from arroyo_nb.engine.program import LEASH, Program, slow_start, tail
 from arroyo_nb.kafka.local.settings import Ports, server_properties
 from arroyo_nb.kafka.local.storage import format_storage
 
@@ -101,19 +101,18 @@ class BrokerPlace(NamedTuple):
         # It listens once it serves. Another program on its port would have ended it.
         why = program.works_until(self._listens, check)
         if why:
-            message = f"the local broker is not up: {why}"
-            raise SlowStart(message, hint=self._hint(machine()))
+            raise slow_start("the local broker", why, self._log_hint)
         if not program.alive:
             raise self.problem("the local broker has ended")
 
     def problem(self, message: str) -> EngineProblem:
         """An error that carries the end of its log."""
-        return EngineProblem(message, hint=self._hint())
+        return EngineProblem(message, hint=self._log_hint)
 
-    def _hint(self, *said: str) -> str | None:
+    @property
+    def _log_hint(self) -> str | None:
         log = tail(self.log, self.work / "server.log")
-        ends = (f"the end of its log:\n{log}",) if log else ()
-        return "\n".join((*said, *ends)) or None
+        return f"the end of its log:\n{log}" if log else None
 
     def _listens(self) -> bool:
         with suppress(OSError):

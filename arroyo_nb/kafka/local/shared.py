@@ -20,9 +20,7 @@ from pathlib import Path
 from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.cluster import PATIENT_S, Cluster
-from arroyo_nb.kafka.config import Access
-from arroyo_nb.kafka.errors import ErrorSubject
+from arroyo_nb.kafka.cluster import do_nothing, local_cluster
 
 POLL_S = 0.1
 
@@ -66,10 +64,8 @@ class SharedBroker:
         settings: Mapping[str, str] | None = None,
     ) -> None:
         """Make a topic, as ``LocalBroker.create_topic`` does."""
-        subject = ErrorSubject(self.bootstrap_servers, name, action="create")
-        access = Access(self.bootstrap_servers)
-        cluster = Cluster(access, subject, ask_s=PATIENT_S)
-        cluster.create_topic(partitions, settings or {}, lambda: None)
+        cluster = local_cluster(self.bootstrap_servers, name)
+        cluster.create_topic(partitions, settings or {}, do_nothing)
 
     def close(self) -> None:
         """Leave it alone: other shells use it."""

@@ -210,9 +210,9 @@ _OF_EXPRESSIONS = (
 def _of_aggregates() -> Iterator[ValueDifference]:
     """What the aggregates tell of themselves; those that tell the same are one."""
     names: dict[str, list[str]] = {}
-    for row in map(aggregates.aggregate, aggregates.names()):
-        if row.differs and row.name not in names.setdefault(row.differs, []):
-            names[row.differs].append(row.name)
+    for row in dict.fromkeys(map(aggregates.aggregate, aggregates.names())):
+        if row.differs:
+            names.setdefault(row.differs, []).append(row.name)
     for text, alike in names.items():
         yield ValueDifference(", ".join(alike), text, tuple(alike))
 

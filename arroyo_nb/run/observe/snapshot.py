@@ -96,11 +96,6 @@ class LateShare:
     rows: int
     late_rows: int
 
-    @property
-    def share(self) -> float:
-        """From 0 to 1; 0 without a row."""
-        return self.late_rows / self.rows if self.rows else 0.0
-
 
 @dataclass(frozen=True)
 class SourceProgress:
