@@ -319,8 +319,12 @@ class Panel:
     def _pressed(self, name: str) -> None:
         """A message of the page, on whatever thread it comes."""
         self._seen_s = time.monotonic()
-        self._settled = self._settled and name == ALIVE
-        self._stopped = self._stopped or name == "stop"
+        if name == ALIVE:
+            return
+        with self._lock:
+            # A frame that is being drawn meanwhile would take the panel as settled.
+            self._settled = False
+            self._stopped = self._stopped or name == "stop"
         if self._acts(name):
             return
         if name.startswith(MESSAGE):

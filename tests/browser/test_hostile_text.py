@@ -22,33 +22,18 @@ from hostile import (
     trace_file,
 )
 from lab import Tab
+from panel_page import live_page
 from seeds import random_of_the_day
 
 from arroyo_nb import load_trace
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.run.observe.trace_file import METADATA
-from arroyo_nb.views.panel import frame, style
+from arroyo_nb.views.panel import frame
 from arroyo_nb.views.replay_page import page
 from arroyo_nb.views.view_tabs import tab_names
 
-ROOT = Path(__file__).parents[2]
-MODULE = (ROOT / "arroyo_nb" / "views" / "static" / "panel.js").read_text("utf-8")
 A_CALL = 100
 """Frames that are handed to the page at once."""
-
-HARNESS = """<!doctype html><meta charset=utf-8><body data-jp-theme-light=true>
-<div id=panel></div><script type=module>
-%s
-window.model = {
-  frame: "", sheet: %s, still: "none", calls: [], sent: [],
-  get(name) { return this[name]; },
-  on(names, call) { if (names.includes("frame")) this.calls.push(call); },
-  off() {},
-  send(what) { this.sent.push(what.do); },
-};
-render({ model, el: document.getElementById("panel") });
-window.ready = true;
-</script>"""
 
 # Each frame is morphed into the one before it, is looked at, and is clicked.
 PLAY = """async (frames) => {
@@ -143,14 +128,6 @@ def test_payloads_run_where_nothing_is_escaped(
     settle(tab)
     assert len(set(hits)) >= 100
     assert len(tab.page.evaluate(audit())) > 50
-
-
-def live_page(tab: Tab, tmp_path: Path) -> None:
-    file = tmp_path / "live.html"
-    sheet = json.dumps(style()).replace("<", "\\u003c")
-    file.write_text(HARNESS % (MODULE, sheet), "utf-8")
-    tab.page.goto(file.as_uri())
-    tab.page.wait_for_function("() => window.ready")
 
 
 EACH_VIEW_HAS = pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from frozen import frozen
 from lab import Lab, Tab, write_notebook
+from panel_page import live_page
 from scripted import picture
 
 from arroyo_nb.views.panel import frame
@@ -52,6 +54,32 @@ def outputs(lab: Lab, notebook: str) -> list[dict[str, object]]:
     """The MIME bundles that are saved in the first cell."""
     cell = json.loads((lab.folder / notebook).read_text())["cells"][0]
     return [output["data"] for output in cell["outputs"]]
+
+
+def test_a_press_is_heard_though_frames_come(tab: Tab, tmp_path: Path) -> None:
+    live_page(tab, tmp_path)
+    bring = "(f) => { model.frame = f; for (const call of model.calls) call(); }"
+    tab.page.evaluate(bring, "<div><button data-do=stop>stop</button></div>")
+    button = tab.page.locator(f"{LIVE} button")
+    at = button.bounding_box()
+    assert at is not None
+    tab.page.mouse.move(at["x"] + 4, at["y"] + 4)
+    tab.page.mouse.down()
+    # The button would be another element now.
+    after = "<p>a note</p><section><button data-do=stop>stop</button></section>"
+    tab.page.evaluate(bring, after)
+    assert tab.page.locator(f"{LIVE} p").count() == 0
+    tab.page.mouse.up()
+    tab.page.wait_for_selector(f"{LIVE} p:has-text('a note')")
+    assert "stop" in tab.page.evaluate("() => model.sent")
+    # Released elsewhere it is no press, and frames go on.
+    tab.page.mouse.move(at["x"] + 4, button.bounding_box()["y"] + 4)
+    tab.page.mouse.down()
+    tab.page.mouse.move(500, 500)
+    tab.page.evaluate(bring, "<p>another</p>")
+    tab.page.mouse.up()
+    tab.page.wait_for_selector(f"{LIVE} p:has-text('another')")
+    assert tab.page.evaluate("() => model.sent").count("stop") == 1
 
 
 def test_moves_pauses_steps_and_stops(lab: Lab, tab: Tab, notebook: str) -> None:

@@ -304,7 +304,7 @@ def test_a_page_has_every_moment(ended, tmp_path):
     assert sum(drawn.values()) == 40
     assert len({views["overview"] for _, _, views, *_ in frames}) == len(frames)
     assert {name for _, _, views, *_ in frames for name in views} == {
-        *("overview", "windows", "arrivals", "watermark", "late", "table"),
+        *("overview", "windows", "arrivals", "watermark", "delays", "late", "table"),
     }
     assert "http" not in re.sub('http://www.w3.org/[^"]*', "", made)
     for batch, _, views, *_ in frames[:-1]:

@@ -319,8 +319,9 @@ def missed(batch, mark):
             windows = [w for w in fixed_windows(t, *shape) if w[1] <= mark]
             if windows:  # one late row, however many of its windows it missed
                 late.append((kind, t, *max(windows), len(windows), mark - t))
+    # A late row of sessions is in none: which one it missed is not known.
     own = [
-        ("session", t, t, t + GAP, 1, mark - t) for t in times if t + GAP - 1 <= mark
+        ("session", t, None, None, None, mark - t) for t in times if t + GAP - 1 <= mark
     ]
     return Counter(late + own)
 

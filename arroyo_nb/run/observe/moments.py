@@ -145,6 +145,7 @@ class Moments:
             rows_out=totals.rows_out,
             output_rows=totals.rows_out,
             late_rows=totals.late_rows,
+            late_results=0,  # these are of this output alone
             batch_id=at,
             batch_ms=totals.batch_ms,
             watermark=totals.watermark,

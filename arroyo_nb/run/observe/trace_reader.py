@@ -254,6 +254,7 @@ class _Loading:
             **static,
             state=RunState(told["state"]),
             error=told["error"],
+            gap=window.gap if isinstance(window, nodes.SessionWindow) else None,
             sources=tuple(map(_source_of, told["sources"])),
             history=tuple(map(self._point, thinned(self._totals.since(0)))),
             arrivals=tuple(a for b in came if (a := b.arrivals).rows),

@@ -8,6 +8,8 @@ const SILENT_MS = 20000;      // a kernel that lives says so every few seconds, 
 const SLIDE_MS = 60;
 const TYPED_MS = 200;
 
+const RELEASED = ["pointerup", "pointercancel", "blur"];
+
 const KEYS = {
   p: { commands: ["pause", "resume"] },
   " ": { commands: ["hold", "play"] },
@@ -149,7 +151,16 @@ function render({ model, el }) {
     lastTold = now;
     said.textContent = panel.firstElementChild?.dataset.told ?? "";
   };
+  // A frame between the press and the release of a button may put another element under the
+  // pointer, and the browser would make no click of it: frames wait until then.
+  let pressed = false, waiting = false;
+  const press = (on) => {
+    pressed = on;
+    if (!on && waiting) draw();
+  };
   const draw = () => {
+    waiting = pressed;
+    if (pressed) return;
     const next = document.createElement("template");
     next.innerHTML = model.get("frame");
     morphChildren(panel, next.content);
@@ -194,6 +205,11 @@ function render({ model, el }) {
   const left = () => { if (!document.fullscreenElement) host.classList.remove("present"); };
   document.addEventListener("fullscreenchange", left);
 
+  root.addEventListener("pointerdown", ({ target }) => {
+    if (target.closest("button, [data-do][tabindex], summary")) press(true);
+  });
+  const released = () => setTimeout(press, 0, false);  // the click comes first
+  for (const name of RELEASED) window.addEventListener(name, released);
   root.addEventListener("click", (event) => {
     if (event.target.closest("[data-page=present]")) return present();
     const key = event.target.closest("button[data-do], [data-do][tabindex]");
@@ -231,7 +247,7 @@ function render({ model, el }) {
     send(`${target.dataset.do} ${target.value}`);
     if ("once" in target.dataset) target.selectedIndex = 0;
   });
-  const press = (...commands) => {
+  const clickOn = (...commands) => {
     const key = commands.map((c) => panel.querySelector(`button[data-do="${c}"]`)).find(Boolean);
     key?.click();
     return Boolean(key);
@@ -259,7 +275,7 @@ function render({ model, el }) {
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const inner = root.activeElement?.nodeName;
     if (!act || inner === "SELECT" || (event.key === " " && inner === "BUTTON")) return;
-    if (act.commands ? !press(...act.commands) : !scrubs()) return;
+    if (act.commands ? !clickOn(...act.commands) : !scrubs()) return;
     if (act.send) send(act.send);
     event.preventDefault();
     event.stopPropagation();
@@ -285,6 +301,7 @@ function render({ model, el }) {
     themes.disconnect();
     document.removeEventListener("visibilitychange", shown);
     document.removeEventListener("fullscreenchange", left);
+    for (const name of RELEASED) window.removeEventListener(name, released);
     model.off("change:frame change:beat", heard);
     model.off("comm_live_update", end);
   };

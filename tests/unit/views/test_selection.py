@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -240,6 +241,29 @@ def test_a_panel_follows_clicks() -> None:
     assert "result: 0 changes out · q.table(1)" in Page(stayed).text
     assert "<s>1011</s> 1018" in stayed
     assert "result: 0 changes out" in page.shown[0]["text/plain"]
+
+
+def test_what_is_pressed_while_the_last_frame_is_drawn_is_shown() -> None:
+    class Pressed(Run):
+        """A run that has ended; while it is drawn, somebody presses a button."""
+
+        presser: Thread | None = None
+
+        def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:
+            if self.presser is None and len(self.asked) > 1:
+                self.presser = Thread(target=page.press, args=("select key 11",))
+                self.presser.start()
+                # It cannot be heard to the end before this frame is drawn.
+                self.presser.join(0.1)
+            return super().snapshot(rows, output)
+
+    run, page = Pressed((replace(HISTORIES, state=RunState.FINISHED),)), Stage()
+    panel = live.Panel(run, page)  # type: ignore[arg-type]
+    assert panel.refresh()
+    assert run.presser is not None
+    run.presser.join(10)
+    assert panel.refresh()
+    assert "selected: key UA" in page.frame
 
 
 def test_tabs_say_which_one_is_shown() -> None:
