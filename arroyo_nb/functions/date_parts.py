@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.datafusion import text_literal
+from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.signature import (
     Argument,
     Literals,
@@ -110,15 +111,27 @@ def _date_part(arguments: Sequence[Argument]) -> str:
         time = cast(value.sql, DATE, Timestamp()) if is_date else value.sql
         return _PARTS[part].format(time)
     micros = interval_micros(value.sql)
-    if part == "epoch":
-        return f"CAST({micros} div {SECOND_US} AS DOUBLE)"
-    if part in _LENGTHS:
-        count = f"{micros} div {_LENGTHS[part]}L"
-    else:
-        # The fraction of the second is cut off in these, too.
-        smaller = 1000 if part == "millisecond" else SECOND_US
-        count = f"{micros} div {SECOND_US}L * {smaller}L"
-    # It is an INT that wraps around.
+    if part in _LENGTHS and part != "second":
+        return _wrapped(f"{micros} div {_LENGTHS[part]}L")
+
+    def of_seconds(texts: Sequence[str]) -> str:
+        (seconds,) = texts
+        if part == "epoch":
+            count = f"CAST({seconds} AS DOUBLE)"
+        else:
+            # The fraction of the second is cut off in these, too.
+            count = _wrapped(f"{seconds} * {_PER_SECOND[part]}L")
+        # Whole seconds are an INT first, of which there are 68 years.
+        return f"IF({seconds} BETWEEN -{2**31}L AND {2**31 - 1}L, {count}, NULL)"
+
+    return once(of_seconds, [f"({micros} div {SECOND_US}L)"])
+
+
+_PER_SECOND = {"second": 1, "millisecond": 1000, "microsecond": SECOND_US}
+
+
+def _wrapped(count: str) -> str:
+    """An INT that wraps around."""
     return f"CAST(pmod({count} + {2**31}L, {2**32}L) - {2**31}L AS INT)"
 
 

@@ -213,7 +213,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "make_date",
-        (Signature((INT, INT, INT), DATE),),
+        (Signature((ParameterKind.DAY_PART,) * 3, DATE),),
         _make_date,
         "the date of year, month, day",
         example="make_date(2024, 2, 29) -> 2024-02-29",
@@ -221,7 +221,7 @@ FUNCTIONS = (
     ScalarFunction(
         "to_char",
         tuple(
-            Signature((parameter, TEXT), TEXT)
+            Signature((parameter, ParameterKind.AS_TEXT), TEXT)
             for parameter in (ParameterKind.MOMENT, TIME, INTERVAL)
         ),
         _to_char,

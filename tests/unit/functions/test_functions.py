@@ -176,7 +176,7 @@ def test_whether_a_result_may_be_null(name, nullables, nullable):
         ([TEXT, INT], None),
         ([BOOLEAN, INT], None),
         ([DATE, INTERVAL], None),
-        ([TEXT, INTERVAL], INTERVAL),
+        ([TEXT, INTERVAL], None),
     ],
 )
 def test_the_common_type_does_not_depend_on_the_order(types, common):
