@@ -113,21 +113,31 @@ def _date_part(arguments: Sequence[Argument]) -> str:
     micros = interval_micros(value.sql)
     if part in _LENGTHS and part != "second":
         return _wrapped(f"{micros} div {_LENGTHS[part]}L")
-
-    def of_seconds(texts: Sequence[str]) -> str:
-        (seconds,) = texts
-        if part == "epoch":
-            count = f"CAST({seconds} AS DOUBLE)"
-        else:
-            # The fraction of the second is cut off in these, too.
-            count = _wrapped(f"{seconds} * {_PER_SECOND[part]}L")
-        # Whole seconds are an INT first, of which there are 68 years.
-        return f"IF({seconds} BETWEEN -{2**31}L AND {2**31 - 1}L, {count}, NULL)"
-
-    return once(of_seconds, [f"({micros} div {SECOND_US}L)"])
+    return once(lambda texts: _part_of_length(part, texts[0]), [micros])
 
 
 _PER_SECOND = {"second": 1, "millisecond": 1000, "microsecond": SECOND_US}
+_MOST_US = (2**31 - 1) // 1000
+"""The longest length whose nanoseconds are an INT: about two seconds."""
+
+
+def _part_of_length(part: str, micros: str) -> str:
+    """Seconds and what is less, by DataFusion's steps. It takes whole seconds and
+    nanoseconds apart, each as an INT: NULL where there are more seconds, no fraction
+    where there are more nanoseconds."""
+    seconds = f"{micros} div {SECOND_US}L"
+    if part == "epoch":
+        whole = f"CAST({seconds} AS DOUBLE)"
+        nanos = f"CAST({micros} % {SECOND_US}L * 1000L AS DOUBLE)"
+        exact = f"{whole} + {nanos} / 1e9D"
+    else:
+        per_second = _PER_SECOND[part]
+        whole = _wrapped(f"{seconds} * {per_second}L")
+        exact = f"CAST({micros} div {SECOND_US // per_second}L AS INT)"
+    return (
+        f"CASE WHEN {micros} BETWEEN -{_MOST_US}L AND {_MOST_US}L THEN {exact} "
+        f"WHEN {seconds} BETWEEN -{2**31}L AND {2**31 - 1}L THEN {whole} END"
+    )
 
 
 def _wrapped(count: str) -> str:

@@ -212,7 +212,8 @@ class Generator:
     def _through(self, source: Type, target: Type, given: Operand) -> Operand:
         """A value of a type that no column has, by a cast, which is a part."""
         sql = f"CAST({given.sql} AS {target})"
-        part = Case(sql, tuple(given.columns), _cast_kind(source, target))
+        kind = _cast_kind(source, target)
+        part = Case(sql, tuple(given.columns), kind, operands=(given.sql,))
         return Operand(sql, target, given.columns, [part])
 
     def _nested(self, type_: Type) -> Operand | None:
@@ -232,7 +233,8 @@ class Generator:
         columns = [column for operand in operands for column in operand.columns]
         parts = [part for operand in operands for part in operand.parts]
         once = {column.name: column for column in columns}
-        return Case(sql, tuple(once.values()), kind, tuple(parts))
+        texts = tuple(operand.sql for operand in operands)
+        return Case(sql, tuple(once.values()), kind, tuple(parts), texts)
 
     def _text_for(self, type_: Type) -> Operand:
         """A text where another type is wanted, which mostly may be read as it."""
@@ -517,7 +519,8 @@ class Generator:
             )
         )
         operands = (one, two, number, count)
-        used = [o for n, o in enumerate(operands) if f"{{{n}}}" in form]
+        places = {form.find(f"{{{n}}}"): o for n, o in enumerate(operands)}
+        used = [places[place] for place in sorted(places) if place >= 0]
         return self._made(kind, form.format(*(o.sql for o in operands)), *used)
 
     # Functions whose arguments belong together
