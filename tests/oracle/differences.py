@@ -361,6 +361,25 @@ def _other_forms(pair: Pair) -> Iterator[str]:
         yield bare_null.sub(f"CAST(NULL AS {type_})", of_literals(pair.text))
 
 
+def _is_unneeded(pair: Pair) -> bool:
+    """Ours is what DataFusion gives with a NULL in place of the part that fails."""
+    if not pair.gives_value or not pair.theirs.failure:
+        return False
+    fails = {
+        operand
+        for operand, outcome in zip(pair.case.operands, pair.operands(), strict=True)
+        if _fails(outcome) or _is_no_number(pair, operand, outcome)
+    }
+    without = pair.with_operands(lambda o: "NULL" if o in fails else o)
+    return bool(fails) and pair.gives(without)
+
+
+def _is_no_number(pair: Pair, operand: str, outcome: Outcome) -> bool:
+    """Whether it is a text that DataFusion fails to read as a number."""
+    cast = f"Cannot cast string '{outcome.value}' to value of"
+    return outcome.type == "TEXT" and cast in pair.theirs.failure
+
+
 # Which parts are looked at
 
 _LISTS = re.compile(r"array_(?:has|sort|to_string)")
@@ -473,6 +492,7 @@ DIFFERENCES = (
     DeliberateDifference("texts and numbers", _is_text_beside_number),
     DeliberateDifference("overlay", _is_overlay),
     DeliberateDifference("internal failures", _is_internal),
+    DeliberateDifference("parts without need", _is_unneeded),
 )
 """Their words are of :mod:`arroyo_nb.plan.explain.value_differences`."""
 

@@ -158,6 +158,13 @@ CASES = {
             [gives(2, "BIGINT UNSIGNED"), gives(None, "BIGINT UNSIGNED")],
         ),
     ],
+    "parts without need": [
+        (
+            call("coalesce", "d", "s", columns=(D, Column("s", TEXT, "x"))),
+            gives(1.5, "DOUBLE"),
+            [gives(2.5, "DOUBLE"), gives(None, "DOUBLE"), gives("1.5", "TEXT")],
+        ),
+    ],
     "rows of a batch": [
         (
             call(
