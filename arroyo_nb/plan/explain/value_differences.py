@@ -170,8 +170,8 @@ _OF_EXPRESSIONS = (
     ),
     ValueDifference(
         "checked literals",
-        "a literal pattern, flag or length that no text can have is refused, and "
-        "nullif() of lists or structs; Arroyo looks at the first where a text is not "
+        "a literal pattern, flag, unit or number that no call takes is refused, and "
+        "nullif() of lists or structs; Arroyo looks at the first where no argument is "
         "NULL, and compares the others where all are literals",
     ),
     ValueDifference(
