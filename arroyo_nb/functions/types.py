@@ -287,7 +287,10 @@ def _wider(one: Type, other: Type) -> Type | None:
     for weaker, temporal in _READ_AS.items():
         if weaker in pair:
             (other,) = pair - {weaker}
-            return other if isinstance(other, Timestamp) or other in temporal else None
+            if isinstance(other, Timestamp):
+                # A DATE is cast to the finest.
+                return Timestamp() if weaker == DATE else other
+            return other if other in temporal else None
     return None
 
 
@@ -309,8 +312,7 @@ def element_type(lists: Sequence[Type], values: Sequence[Type]) -> Type | None:
         return None
     common = common_type(types)
     if isinstance(common, Timestamp) and DATE in types and len(values) == 1:
-        # Both are cast to the finest TIMESTAMP, even where one has another.
-        return Timestamp()
+        return common
     if isinstance(common, Decimal | Timestamp):
         # What is exact is not cast where it is no list.
         uncast = {common, NULL, DATE} if common == Timestamp() else {common}

@@ -426,7 +426,8 @@ _SOME_VALUES = {
 
 
 def _is_checked(pair: Pair) -> bool:
-    if not pair.ours.refusal or _fails(pair.theirs):
+    is_of_types = "does not take" in pair.ours.refusal
+    if not pair.ours.refusal or is_of_types or _fails(pair.theirs):
         return False
     if any(_fails(operand) for operand in pair.operands()):
         return True

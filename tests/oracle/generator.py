@@ -173,7 +173,9 @@ class Generator:
                 return nested
         chance = random.random()
         if not literal and chance < 0.08:
-            sql = random.choice(("NULL", f"CAST(NULL AS {type_})"))
+            # Its parser reads no struct as the type of a cast.
+            typed = () if isinstance(type_, StructOf) else (f"CAST(NULL AS {type_})",)
+            sql = random.choice(("NULL", *typed))
             return Operand(sql, type_)
         value = random.choice(texts) if texts else value_of(type_, random, small=small)
         if literal or chance < 0.5:

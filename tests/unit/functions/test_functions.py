@@ -168,7 +168,7 @@ def test_whether_a_result_may_be_null(name, nullables, nullable):
         ([Decimal(10, 2), Decimal(10, 8)], Decimal(16, 8)),
         ([Decimal(10, 2), DOUBLE], Decimal(30, 15)),
         ([Timestamp(3), T, Timestamp(6)], Timestamp(3)),
-        ([Timestamp(3), DATE], Timestamp(3)),
+        ([Timestamp(3), DATE], T),
         ([TEXT, DATE], DATE),
         ([TEXT, JSON], TEXT),
         ([ListOf(INT), ListOf(BIGINT)], ListOf(BIGINT)),
