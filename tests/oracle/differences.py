@@ -270,22 +270,28 @@ def _has_too_many_digits(pair: Pair) -> bool:
     return is_refused and len(value.as_tuple().digits) > int(digits[1])
 
 
-_NULL_OF_TYPE = re.compile(r"CAST\(NULL AS ((?:[^()]|\(\d+, \d+\)|\(\d\))+)\)")
-
-
 def _is_constant_null(pair: Pair) -> bool:
+    """Ours is what DataFusion gives where the NULL is known with the row only."""
+    outcomes = dict(zip(pair.case.operands, pair.operands(), strict=True))
+    nulls = {
+        operand
+        for operand, outcome in outcomes.items()
+        if outcome.type and outcome.value is None and not _COLUMN.search(operand)
+    }
     is_operator = _operands_of(pair.case) is not None or "bit" in pair.case.kind
-    if not is_operator or "NULL" not in "".join(pair.case.operands):
-        return False
-    types = [outcome.type for outcome in pair.operands()]
-    wanted = [type_ for type_ in types if type_ not in ("", "NULL")]
+    wanted = [o.type for o in outcomes.values() if o.type not in ("", "NULL")]
 
-    def typed(operand: str) -> str:
-        if operand == "NULL" and wanted:
-            return _of_row(f"CAST(NULL AS {wanted[0]})")
-        return _of_row(operand)
+    def of_row(operand: str) -> str:
+        if operand not in nulls:
+            # An operator on two constants is computed before there is a row.
+            return _of_row(operand) if is_operator else operand
+        is_bare = outcomes[operand].type == "NULL" and wanted
+        return _of_row(f"CAST(NULL AS {wanted[0]})" if is_bare else operand)
 
-    return pair.gives(pair.with_operands(typed))
+    return bool(nulls) and pair.gives(pair.with_operands(of_row))
+
+
+_COLUMN = re.compile(r"\b(?!')(?:x\d+|[a-z])\b(?!')")
 
 
 _NEGATED = ("negative on scalar", "Overflow happened on: - ")
@@ -362,22 +368,35 @@ def _other_forms(pair: Pair) -> Iterator[str]:
 
 
 def _is_unneeded(pair: Pair) -> bool:
-    """Ours is what DataFusion gives with a NULL in place of the part that fails."""
+    """Ours is what DataFusion gives whatever stands in place of a part that fails."""
     if not pair.gives_value or not pair.theirs.failure:
         return False
-    fails = {
-        operand
-        for operand, outcome in zip(pair.case.operands, pair.operands(), strict=True)
-        if _fails(outcome) or _is_no_number(pair, operand, outcome)
-    }
-    without = pair.with_operands(lambda o: "NULL" if o in fails else o)
-    return bool(fails) and pair.gives(without)
+    for operand, outcome in zip(pair.case.operands, pair.operands(), strict=True):
+        is_failing = _fails(outcome) or "CastError" in pair.theirs.failure
+        if is_failing and any(
+            all(pair.gives(_with(pair, operand, value)) for value in values)
+            for values in _OTHER_VALUES
+        ):
+            return True
+    return False
 
 
-def _is_no_number(pair: Pair, operand: str, outcome: Outcome) -> bool:
-    """Whether it is a text that DataFusion fails to read as a number."""
-    cast = f"Cannot cast string '{outcome.value}' to value of"
-    return outcome.type == "TEXT" and cast in pair.theirs.failure
+_OTHER_VALUES = (
+    ("1", "2"),
+    ("1.5", "2.5"),
+    ("'1'", "'2'"),
+    ("true", "false"),
+    ("TIMESTAMP '2024-01-01'", "TIMESTAMP '2023-01-01'"),
+    ("CAST('10:00:00' AS TIME)", "CAST('11:00:00' AS TIME)"),
+    ("INTERVAL '1 day'", "INTERVAL '2 days'"),
+    ("make_array(1)", "make_array(2)"),
+    ("make_array('a')", "make_array('b')"),
+)
+"""Two of each type: where both give the same, neither is needed."""
+
+
+def _with(pair: Pair, operand: str, value: str) -> str:
+    return pair.with_operands(lambda o: value if o == operand else o)
 
 
 # Which parts are looked at
@@ -485,11 +504,11 @@ DIFFERENCES = (
     DeliberateDifference("trunc", _is_truncation),
     DeliberateDifference("nvl", _is_nvl),
     DeliberateDifference("too many digits", _has_too_many_digits),
+    DeliberateDifference("checked literals", _is_checked),
     DeliberateDifference("constant NULL", _is_constant_null),
     DeliberateDifference("negated constant", _is_negated_constant),
     DeliberateDifference("rows of a batch", _is_by_batch),
     DeliberateDifference("fields of NULL", _is_field_of_null),
-    DeliberateDifference("checked literals", _is_checked),
     DeliberateDifference("texts and numbers", _is_text_beside_number),
     DeliberateDifference("overlay", _is_overlay),
     DeliberateDifference("internal failures", _is_internal),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from decimal import Decimal as Exact
 
 import pytest
 
-from arroyo_nb.schema import BIGINT, DOUBLE, INT, TEXT, Timestamp
+from arroyo_nb.schema import BIGINT, DOUBLE, INT, TEXT
 from oracle import theirs
 from oracle.cases import Case, Column, Outcome
 from oracle.comparison import compare
@@ -34,7 +33,7 @@ def gives(value, type_):
 
 
 D, N = Column("d", DOUBLE, 1.5), Column("n", INT, None)
-FAR = Column("t", Timestamp(3), datetime(2024, 1, 1))
+NO_NUMBER = Column("s", TEXT, "x")
 CASES = {
     "nanoseconds": [
         (
@@ -164,6 +163,11 @@ CASES = {
             gives(1.5, "DOUBLE"),
             [gives(2.5, "DOUBLE"), gives(None, "DOUBLE"), gives("1.5", "TEXT")],
         ),
+        (
+            call("coalesce", "n", "s", columns=(Column("n", INT, 7), NO_NUMBER)),
+            gives(7, "INT"),
+            [gives(None, "INT")],
+        ),
     ],
     "rows of a batch": [
         (
@@ -225,3 +229,15 @@ def test_a_right_refusal_elsewhere_is_not_excused():
     assert deliberate(case, refused, theirs.evaluate(case)) == ""
     texts = replace(case, columns=(Column("s", TEXT, "aa"),))
     assert deliberate(texts, refused, theirs.evaluate(texts)) == ""
+
+
+def test_a_needed_part_that_fails_is_not_excused():
+    columns = (Column("n", INT, None), NO_NUMBER)
+    for case in (
+        call("coalesce", "n", "s", columns=columns),
+        operator("1.5", "=", "CAST(s AS DOUBLE)", "DOUBLE compare DOUBLE", columns),
+    ):
+        other = theirs.evaluate(case)
+        assert other.failure
+        for value in (gives(None, "INT"), gives(None, "BOOLEAN"), gives(0, "INT")):
+            assert deliberate(case, value, other) == "", (case, value)
