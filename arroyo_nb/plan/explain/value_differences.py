@@ -136,8 +136,9 @@ _OF_EXPRESSIONS = (
     ),
     ValueDifference(
         "constant NULL",
-        "an operation with a constant NULL has the type that it has with a column, and "
-        "fails where that does; Arroyo gives a NULL at once, of the other operand's type",
+        "an operation with a constant NULL has the type that it has with a column, "
+        "and fails where that does; Arroyo gives a NULL at once, of the other "
+        "operand's type",
     ),
     ValueDifference(
         "negated constant",
