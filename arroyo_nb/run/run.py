@@ -308,8 +308,8 @@ class Run(BackgroundTask, RunResults):
         """Save what the run did, micro-batch by micro-batch, as one Parquet file, which
         :func:`arroyo_nb.load_trace` reads in any kernel.
 
-        The file has the rows that are kept, the counts of windows, a sample of the
-        event times, and the watermarks; not the rows that came in.
+        The file has the rows that are kept, the counts of windows, the watermarks, and
+        of a sample of the rows that came in their event times, keys and first values.
 
         Raises
         ------
