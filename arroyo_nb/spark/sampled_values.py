@@ -76,11 +76,19 @@ def _shown_names(rows: Node) -> dict[str, str]:
     """What columns that stand for a field of a struct are called in the query."""
     narrow = (node for node in walk(rows) if isinstance(node, NarrowWatermark))
     return {
-        item.name: item.expression.sql()
+        item.name: _path(item.expression)
         for node in narrow
         for item in node.items
-        if not isinstance(item.expression, exp.Column)
+        if isinstance(item.expression, exp.Dot)
     }
+
+
+def _path(part: exp.Expr) -> str:
+    names = []
+    while isinstance(part, exp.Dot):
+        names.append(part.expression.name)
+        part = part.this
+    return ".".join((part.name, *reversed(names)))
 
 
 def _text(field: Field) -> str:

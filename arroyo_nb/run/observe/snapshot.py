@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -208,9 +209,10 @@ class BatchArrivals:
     sources: tuple[SourceArrivals, ...] = ()
     lines: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def sample(self) -> tuple[SampledRow, ...]:
         """The rows whose ``times`` these are."""
+        # Each frame of a panel asks for it again, and most batches are those of before.
         lines = self.lines or ("",) * len(self.times)
         return tuple(map(SampledRow, self.times, lines))
 
