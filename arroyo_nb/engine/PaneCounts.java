@@ -82,10 +82,11 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
     rows.sparkSession().sparkContext().register(this);
     Column time = functions.coalesce(functions.expr(micros), functions.lit(NO_TIME));
     Column told = functions.coalesce(functions.expr(text), functions.lit(""));
+    Sampler sampler = new Sampler(this);
     // Spark evaluates the second one where the first is false.
     return rows.filter(
-        ExpressionUtils.column(call(this, "countUndrawn", time))
-            .or(ExpressionUtils.column(call(this, "tell", told))));
+        ExpressionUtils.column(call(sampler, "count", time))
+            .or(ExpressionUtils.column(call(sampler, "tell", told))));
   }
 
   /**
@@ -172,33 +173,18 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
    * @return true
    */
   public boolean count(long micros) {
-    countUndrawn(micros);
+    draws(micros);
     return true;
   }
 
-  /**
-   * Counts a row; Spark's generated code calls it for each.
-   *
-   * @return false: the row was drawn for the sample, and {@link #tell} is next
-   */
-  public boolean countUndrawn(long micros) {
+  private boolean draws(long micros) {
     if (micros == NO_TIME) {
-      return true;
+      return false;
     }
     if (current == null) {
       current = ofBatch(batchId(), Place.ofTask());
     }
-    return !current.add(micros);
-  }
-
-  /**
-   * Keeps a text of the row that was drawn.
-   *
-   * @return true
-   */
-  public boolean tell(UTF8String text) {
-    current.told[current.sampled - 1] = text.getBytes();
-    return true;
+    return current.add(micros);
   }
 
   private static long batchId() {
@@ -256,6 +242,39 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
   @Override
   public Long value() {
     return 0L;
+  }
+
+  /**
+   * Counts rows, and keeps texts of those that are drawn. Both calls of a task must come to
+   * one object: an accumulator is copied each time it is written, this is not.
+   */
+  public static final class Sampler implements Serializable {
+    private final PaneCounts counts;
+
+    Sampler(PaneCounts counts) {
+      this.counts = counts;
+    }
+
+    /**
+     * Counts a row.
+     *
+     * @param micros as of {@link PaneCounts#count}
+     * @return false: it was drawn for the sample, and {@link #tell} is next
+     */
+    public boolean count(long micros) {
+      return !counts.draws(micros);
+    }
+
+    /**
+     * Keeps a text of the row that was drawn.
+     *
+     * @return true
+     */
+    public boolean tell(UTF8String text) {
+      Panes drawn = counts.current;
+      drawn.told[drawn.sampled - 1] = text.getBytes();
+      return true;
+    }
   }
 
   /** Which partition of which source a task reads. */
