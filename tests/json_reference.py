@@ -11,6 +11,7 @@ from random import Random
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_WORD = re.compile(r'[^\s"\[\]{},:]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -50,6 +51,11 @@ class _Reader:
         text.encode()  # half a surrogate pair is none
         return text
 
+    def need_end(self) -> None:
+        """007 is not a number and something behind it, as truth is not true."""
+        if _WORD.match(self.text, self.at):
+            raise ValueError("value")
+
     def value(self) -> Node:
         self.blanks()
         start, node = self.at, Node("")
@@ -69,10 +75,10 @@ class _Reader:
             self.string()
         elif found := _NUMBER.match(self.text, self.at):
             self.at = found.end()
-            # 007 is not a number and something behind it.
-            if self.text[self.at : self.at + 1].strip(" \t\r\n,]}"):
-                raise ValueError("number")
-        elif not any(self.took(word) for word in ("true", "false", "null")):
+            self.need_end()
+        elif any(self.took(word) for word in ("true", "false", "null")):
+            self.need_end()
+        else:
             raise ValueError("value")
         node.text = self.text[start : self.at]
         return node

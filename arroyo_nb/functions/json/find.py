@@ -52,15 +52,20 @@ _MARK = "'\\u0001'"
 """Stands in a value that is broken, and in no other: no text of JSON has it."""
 
 _SCALAR = r"^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)$"
-_TEXT = r'^"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"$'
+_UNICODE = (
+    # Not half of a pair.
+    r"u(?:(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
+    r"|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+_TEXT = rf'^"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|{_UNICODE}))*+"$'
 _BEGINS_VALUE = r'^["tfn0-9-]'
 
 
 def readable(text: str) -> str:
     """A document up to where it is broken, as one that can be searched; NULL where it
     is ``null``. Each list and object that is open there has a last part, which is
-    :data:`_MARK`, and so is broken itself: ``{"a": 1, "b": tru`` becomes
-    ``{"a": 1, "b": t_,_}``."""
+    :data:`_MARK`, and so is broken itself: with ``!`` for it, ``{"a": 1, "b": tru``
+    becomes ``{"a": 1, "b": _!,!}``."""
     whole = valid(text)
     is_null = f"{trimmed(text)} = 'null'"
     return once(
@@ -108,15 +113,15 @@ def _cut(text: str) -> str:
             "WHEN __t = '{' THEN concat('}', __a.k) "
             "WHEN __t = '[' THEN concat(']', __a.k) "
             "WHEN __t IN ('}', ']') THEN substr(__a.k, 2) ELSE __a.k END",
-            # How a value begins that is broken itself.
-            "b": "IF(__x = '!' AND __a.x IN ('v', 'f') AND "
-            f"__t RLIKE {quoted_text(_BEGINS_VALUE)}, left(__t, 1), __a.b)",
+            # Whether it is broken within a value that is no list or object.
+            "b": "__a.b OR __x = '!' AND __a.x IN ('v', 'f') AND "
+            f"__t RLIKE {quoted_text(_BEGINS_VALUE)}",
         }
     )
-    first = _struct({"x": "'v'", "i": "1", "m": "0", "k": "''", "b": "''"})
+    first = _struct({"x": "'v'", "i": "1", "m": "0", "k": "''", "b": "FALSE"})
     closed = (
         "concat(array_join(slice(__ts, 1, __a.m), ''), "
-        f"IF(__a.b = '', '', concat(__a.b, {_MARK})), "
+        f"IF(__a.b, concat('_', {_MARK}), ''), "
         f"regexp_replace(__a.k, '(.)', concat(',', {_MARK}, {quoted_text('$1')})))"
     )
     read = (
