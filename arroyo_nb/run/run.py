@@ -178,18 +178,20 @@ class Run(BackgroundTask, RunResults):
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """Tables that were declared anew after this run had read them."""
+        """Tables, views and functions (as ``name()``) that were declared anew after
+        this run began."""
         return tuple(self._stale)
 
-    def mark_stale(self, table: str) -> None:
-        """Note that a table is another one now: the rows here are of the one before."""
-        self._stale[table] = None
+    def mark_stale(self, name: str) -> None:
+        """Note that what it reads or calls is another one now: the rows here are of the
+        one before."""
+        self._stale[name] = None
         for callback in self._when_stale:
             callback()
 
     def on_stale(self, callback: Callable[[], object]) -> None:
-        """Have a function called when a table was declared anew, on the thread that
-        did it."""
+        """Have a function called when what it reads or calls was declared anew, on the
+        thread that did it."""
         self._when_stale.append(callback)
 
     def start(self) -> Run:
@@ -306,8 +308,8 @@ class Run(BackgroundTask, RunResults):
         """Save what the run did, micro-batch by micro-batch, as one Parquet file, which
         :func:`arroyo_nb.load_trace` reads in any kernel.
 
-        The file has the rows that are kept, the counts of windows, a sample of the
-        event times, and the watermarks; not the rows that came in.
+        The file has the rows that are kept, the counts of windows, the watermarks, and
+        of a sample of the rows that came in their event times, keys and first values.
 
         Raises
         ------

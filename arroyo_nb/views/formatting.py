@@ -138,6 +138,24 @@ def duration_at_least(length: timedelta) -> str:
     return duration(-(-length // unit) * unit)
 
 
+def late_for_sessions(gap: timedelta) -> str:
+    """When a row is too late for sessions of a gap."""
+    return (
+        "A row is late where the watermark had reached its event time plus the gap "
+        f"({duration(gap)}), whichever sessions are open."
+    )
+
+
+def values_in_words(values: Mapping[str, str | None]) -> str:
+    """Some values of a row, by column; not escaped.
+
+    >>> values_in_words({"user": "ann", "fare": None})
+    'user ann, fare NULL'
+    """
+    said = ((k, "NULL" if v is None else v) for k, v in values.items())
+    return ", ".join(f"{name} {value}" for name, value in said)
+
+
 def clock(moment: datetime, like: Iterable[datetime] = ()) -> str:
     """Time of day, with the digits that it and the moments like it need.
 
