@@ -89,13 +89,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def engine() -> Iterator[Engine]:
     """The one engine of this test process; tests that kill one use a subprocess."""
     from arroyo_nb.engine import Engine, EngineProblem
-    from arroyo_nb.engine.jars import CONNECTOR
+    from arroyo_nb.engine.jars import CONNECTOR, used_jars
 
     engine = Engine()
-    # Or the first test of a topic would have Spark started once more. Where the jars
-    # cannot be had, the tests of topics are skipped.
+    # Or the first test of a topic would have Spark started once more. Only the tests of
+    # topics download its jars.
+    there = [used.jars for used in used_jars() if used.place is not None]
     with suppress(EngineProblem):
-        engine.require(CONNECTOR)
+        if CONNECTOR in there:
+            engine.require(CONNECTOR)
     yield engine
     engine.close()
 
