@@ -105,7 +105,7 @@ def serve(folder: Path) -> None:
         draft.write_text(json.dumps(asdict(mine)))
         draft.replace(_note(folder))
         fcntl.flock(users, fcntl.LOCK_EX)
-        _note(folder).unlink()
+        _note(folder).unlink(missing_ok=True)
         broker.close()  # before the next one may join
 
 
