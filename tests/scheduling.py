@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-TOGETHER = ("tests/browser/", "tests/kafka/", "tests/udfs/rust/")
-"""Folders whose tests share a JupyterLab and a browser, a Kafka broker, and what Rust's
-compiler has made: of two that want the same crates one would wait."""
+TOGETHER = ("tests/browser/", "tests/udfs/rust/")
+"""Folders whose tests share a JupyterLab and a browser, and what Rust's compiler has
+made: of two that want the same crates one would wait. The tests of Kafka share a broker
+that is all workers' (tests/kafka/shared_broker.py)."""
 
 
 class SharedServers(LoadScopeScheduling):
