@@ -61,10 +61,13 @@ def documents(seed: int, count: int) -> list[str | None]:
 
 
 SOME = (["a"], ["b", "id"], ["a", 1, "b"], ["a", 0], [], ['x"y'])
+BEHIND = ['{"w":7}}', '{"w":7} trailing', '{"w":7}\t', '\n{"w":\n7}\x00']
+BROKEN = ['["a\tb"]', '{"w":7,"x":"a\nb"}', '{"w":7,"x\x01":1}', '{"w\n":7}']
+"""Documents with something behind them, and texts that are none."""
 
 
 def test_random_documents(engine):
-    assert not unlike(engine, documents(18, 100), SOME)[:5]
+    assert not unlike(engine, [*documents(18, 100), *BEHIND, *BROKEN], SOME)[:5]
 
 
 @pytest.mark.long("formats")
@@ -106,16 +109,13 @@ def test_random_documents_by_json_path(engine):
 
 
 def test_what_stands_behind_a_document_is_not_read_and_a_raw_tab_is_no_json(engine):
-    behind = ['{"w":7}}', '{"w":7} trailing', '{"w":7}\t', '\n{"w":\n7}\x00']
-    broken = ['["a\tb"]', '{"w":7,"x":"a\nb"}', '{"w":7,"x\x01":1}', '{"w\n":7}']
     columns = {
         "w": spark_sql(call("json_get_int", col("v", TEXT), lit("w")), row_time="x"),
         "0": spark_sql(call("json_get_str", col("v", TEXT), number("0")), row_time="x"),
     }
-    found = computed(engine, [*behind, *broken], columns)
-    assert found["w"] == [7] * len(behind) + [None] * len(broken)
+    found = computed(engine, [*BEHIND, *BROKEN], columns)
+    assert found["w"] == [7] * len(BEHIND) + [None] * len(BROKEN)
     assert found["0"] == [None] * len(found["0"])
-    assert not unlike(engine, [*behind, *broken], SOME)
 
 
 def test_json_within_a_struct_is_json(session, tmp_path):
