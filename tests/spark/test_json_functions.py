@@ -61,10 +61,13 @@ def documents(seed: int, count: int) -> list[str | None]:
 
 
 SOME = (["a"], ["b", "id"], ["a", 1, "b"], ["a", 0], [], ['x"y'])
+BEHIND = ['{"w":7}}', '{"w":7} trailing', '{"w":7}\t', '\n{"w":\n7}\x00']
+RAW = ['["a\tb"]', '{"w":7,"x":"a\nb"}', '{"w":7,"x\x01":1}', '{"w\n":7}']
+"""Documents with something behind them, and texts with raw control characters."""
 
 
 def test_random_documents(engine):
-    assert not unlike(engine, documents(18, 100), SOME)[:5]
+    assert not unlike(engine, [*documents(18, 100), *BEHIND, *RAW], SOME)[:5]
 
 
 @pytest.mark.long("formats")
@@ -154,16 +157,13 @@ def test_a_broken_document_has_the_values_before_the_place(engine):
 
 
 def test_what_stands_behind_a_document_is_not_read_and_a_raw_tab_is_no_json(engine):
-    behind = ['{"w":7}}', '{"w":7} trailing', '{"w":7}\t', '\n{"w":\n7}\x00']
-    broken = ['["a\tb"]', '{"w":7,"x":"a\nb"}', '{"w":7,"x\x01":1}', '{"w\n":7}']
     columns = {
         "w": spark_sql(call("json_get_int", col("v", TEXT), lit("w")), row_time="x"),
         "0": spark_sql(call("json_get_str", col("v", TEXT), number("0")), row_time="x"),
     }
-    found = computed(engine, [*behind, *broken], columns)
-    assert found["w"] == [7] * len(behind) + [None, 7, 7, None]
+    found = computed(engine, [*BEHIND, *RAW], columns)
+    assert found["w"] == [7] * len(BEHIND) + [None, 7, 7, None]
     assert found["0"] == [None] * len(found["0"])
-    assert not unlike(engine, [*behind, *broken], SOME)
 
 
 def test_json_within_a_struct_is_json(session, tmp_path):
