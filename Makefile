@@ -7,16 +7,13 @@ BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
 PAGE := arroyo_nb/editor/static
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
-# These beside the quickstart, which the tests of the browser run, cell by cell; all of
-# them are a long family.
-TESTED := $(filter notebooks/02_% notebooks/05_%,$(NOTEBOOKS))
 RUN_NOTEBOOKS := --nbmake --nbmake-timeout=300
 COPIES := $(NOTEBOOKS:%=build/%)
 # Each worker has a Spark of its own. Much of what is tested waits: for a process to start,
 # a clock, a browser. So three run at a time, also on two cores: two leave half a core
 # idle. Which tests stay together: tests/scheduling.py.
 BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
-SUITE := $(BESIDE) -m "not long" $(RUN_NOTEBOOKS) $(TESTED) tests
+SUITE := $(BESIDE) -m "not long" tests
 
 # The families of long tests, each under half an hour, and what each proves:
 # docs/how-to/run-the-long-tests.md. A test names its own: @pytest.mark.long("kills").

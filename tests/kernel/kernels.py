@@ -203,6 +203,17 @@ class Kernel:
             yield message
 
 
+def in_folder(start: Callable[..., Kernel], name: str) -> Kernel:
+    """A kernel whose notebook, and whose home, lie in a folder of some name."""
+    kernel = start(name)
+    folder = kernel.value("__import__('os').getcwd()")
+    setup = "import os; os.environ |= {'HOME': %r, 'JPY_SESSION_NAME': %r}"
+    kernel.run(setup % (folder, f"{folder}/lesson 1.ipynb"))
+    kernel.run(LOAD)
+    kernel.run(SESSION)
+    return kernel
+
+
 def wait_until(condition: Callable[[], object], what: str, within_s: float) -> float:
     """Wait for a condition; gives how long it took."""
     begun = time.monotonic()

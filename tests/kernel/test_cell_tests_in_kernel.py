@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import nbformat
 import pytest
-from kernels import LOAD, SESSION, Kernel
+from clicks_notebook import TABLES, TEST, WRONG, notebook, run
+from kernels import Kernel
 from machine import allowed
 
-ROOT = Path(__file__).parents[2]
-HOSTILE = "<img src=x onerror=alert(1)>"
-TABLES = """%%arroyo
-CREATE TABLE clicks (
-    at TIMESTAMP NOT NULL, user TEXT, WATERMARK FOR at AS at - INTERVAL '10 seconds'
-) WITH (connector = 'kafka', bootstrap_servers = 'localhost:9', topic = 'clicks',
-        type = 'source', format = 'json');
-CREATE VIEW named AS SELECT user, at FROM clicks WHERE user IS NOT NULL"""
-TEST = f"""%%arroyo_test windows
-GIVEN clicks
-at       | user
-10:00:00 | ann
-10:00:20 | {HOSTILE}
-09:59:30 | ann
-
-WHEN
-SELECT tumble(INTERVAL '10 seconds') AS w, max(user) AS u, count(*) AS n
-FROM named WHERE user <> :nobody GROUP BY w
-
-EXPECT TABLE
-w.start  | u         | n
-10:00:00 | ann       | 1
-10:00:20 | {HOSTILE} | 1
-
-EXPECT LATE
-at
-09:59:30
-"""
-WRONG = TEST.replace(f"{HOSTILE} | 1", f"{HOSTILE} | 2")
 NEVER = """%%arroyo_test slow --timeout 10m
 GIVEN t
 at | n
@@ -54,19 +21,18 @@ EXPECT TABLE EMPTY""".format(
 
 
 @pytest.fixture(scope="module")
-def kernel(start: Callable[..., Kernel]) -> Kernel:
-    kernel = start()
-    kernel.run(LOAD)
-    kernel.run(SESSION + "nobody = 'x'")
-    kernel.run(TABLES)
-    return kernel
+def kernel(cells: Kernel) -> Kernel:
+    cells.run("nobody = 'x'")
+    cells.run(TABLES)
+    return cells
 
 
 def test_a_test_passes_and_changes_nothing(kernel: Kernel) -> None:
-    tables = kernel.value("session.catalog.names")
+    known = "(session.catalog.names, [*session.runs])"
+    before = kernel.value(known)
     reply = kernel.run(TEST)
     assert re.fullmatch(r"✓ windows: passed, 2 expectations, [\d.]+ s\n", reply.printed)
-    assert kernel.value("(session.catalog.names, [*session.runs])") == (tables, [])
+    assert kernel.value(known) == before
 
 
 def test_a_failure_is_an_error_with_the_difference(kernel: Kernel) -> None:
@@ -113,37 +79,6 @@ def _slept(seconds: float) -> float:
 
     time.sleep(seconds)
     return seconds
-
-
-def notebook(path: Path, *cells: str) -> Path:
-    made = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
-        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-    )
-    nbformat.write(made, path)
-    return path
-
-
-def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-
-
-def test_nbmake_runs_tests(tmp_path: Path) -> None:
-    setup = ("%load_ext arroyo_nb", TABLES, "nobody = 'x'")
-    path = notebook(tmp_path / "n.ipynb", *setup, TEST, WRONG)
-    made = run("pytest", "-q", "-p", "no:cacheprovider", "--nbmake", path.name,
-               cwd=tmp_path)  # fmt: skip
-    # The cell that fails is the last one: the test before has passed.
-    assert made.returncode == 1, made.stdout + made.stderr
-    assert "| 2 → 1" in made.stdout
 
 
 @pytest.mark.long("notebooks")

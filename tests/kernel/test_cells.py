@@ -1,9 +1,8 @@
-"""Hostile text in a real kernel, and notebooks that are executed headless."""
+"""Hostile text in a real kernel, and notebooks in folders of odd names."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import Any
 
 import nbformat
 import pytest
-from kernels import LOAD, SESSION, Kernel, Reply
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
-from odd_names import NESTED, ODD_NAMES
+from kernels import LOAD, Kernel, Reply, in_folder
+from odd_names import ODD_NAMES
 
 from arroyo_nb.cli import main
 
@@ -81,20 +78,9 @@ def assert_inert(reply: Reply) -> str:
     return "".join(page.text for page in pages)
 
 
-def in_folder(start: Callable[..., Kernel], name: str) -> Kernel:
-    """A kernel whose notebook, and whose home, lie in a folder of some name."""
-    kernel = start(name)
-    folder = kernel.value("__import__('os').getcwd()")
-    setup = "import os; os.environ |= {'HOME': %r, 'JPY_SESSION_NAME': %r}"
-    kernel.run(setup % (folder, f"{folder}/lesson 1.ipynb"))
-    kernel.run(LOAD)
-    kernel.run(SESSION)
-    return kernel
-
-
-@pytest.fixture(scope="module")
-def kernel(start: Callable[..., Kernel]) -> Kernel:
-    return in_folder(start, NESTED)
+@pytest.fixture
+def kernel(cells: Kernel) -> Kernel:
+    return cells
 
 
 def test_payloads_as_values_columns_and_names(kernel: Kernel, tmp_path: Path) -> None:
@@ -152,50 +138,6 @@ def test_a_script_nested_2000_deep(kernel: Kernel, nested: str) -> None:
     assert "nested" in reply.traceback
     assert len(reply.traceback) < 2000
     assert kernel.value("1 + 1") == 2
-
-
-NOTEBOOK = (
-    LOAD,
-    'least, word = 7, "it\'s"',
-    """%%arroyo per_second << --rows 3
-CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '100000',
-    event_time_interval = '100000', message_count = 200);
-SELECT tumble(INTERVAL '1 second') AS w, :word AS word, count(*) AS n
-FROM ticks WHERE counter >= :least GROUP BY w""",
-    "first = per_second\n"
-    "words = set(first.table()['word'].to_pylist())\n"
-    "(first.state.value, sum(first.table()['n'].to_pylist()), words)",
-    "%%arroyo per_second <<\nSELECT counter FROM ticks WHERE counter >= :least",
-    "(first is per_second, per_second.table().num_rows)",
-    "%%arroyo\nSELECT counter / (counter - counter) AS broken FROM ticks",
-)
-
-
-def test_a_notebook_is_executed_headless(tmp_path: Path) -> None:
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(cell) for cell in NOTEBOOK]
-    )
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3")
-    with pytest.raises(CellExecutionError) as failed:
-        client.execute(cwd=str(Path(__file__).parents[2]))
-    _, _, picture, state, again, same, broken = notebook.cells
-    (data,) = (out["data"] for out in picture.outputs if "data" in out)
-    assert set(data) == {"text/html", "text/plain"}
-    assert "finished: the sources have ended" in data["text/plain"]
-    assert "data:image/svg+xml;base64," in data["text/html"]
-    assert state.outputs[0]["data"]["text/plain"] == "('finished', 193, {\"it's\"})"
-    assert "finished" in again.outputs[-1]["data"]["text/plain"]
-    assert same.outputs[0]["data"]["text/plain"] == "(False, 193)"
-    error = broken.outputs[-1]
-    assert error["output_type"] == "error"
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error["traceback"]))
-    assert "an integer was divided by zero" in shown
-    assert "Traceback" not in shown
-    assert ".py" not in shown
-    assert "an integer was divided by zero" in str(failed.value)
-    saved = json.dumps(notebook)
-    assert "widget-view" not in saved
-    assert "Traceback" not in saved
 
 
 SUMS = """%%arroyo -n sums --sinks --wait
