@@ -108,7 +108,7 @@ def _first_rows(session: Session, statement: str, count: int) -> pa.Table:
     table = plan.catalog.get(str(plan.statements[0].name))
     assert isinstance(table, ConnectorTable)
     plain = replace(table, generated=(), order=table.physical.names)
-    return head(session.engine, plain, count)
+    return head(session.engine, plain, count).rows
 
 
 def _with_event_time(guessed: Guess, rows: pa.Table) -> Guess:

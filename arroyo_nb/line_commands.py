@@ -141,14 +141,21 @@ class LineCommands:
         publish(tables(self._session.catalog))
 
     def _head(self, name: str, rows: int = 10) -> None:
+        from arroyo_nb.catalog import ConnectorTable
         from arroyo_nb.file_commands import is_path
+        from arroyo_nb.run.table_head import head, head_notes
         from arroyo_nb.views.listing import rows as listed
         from arroyo_nb.views.notebook import publish
 
         if name not in self._session.catalog and is_path(name):
             self._peek_files(name, rows)
             return
-        publish(listed(self._session.head(name, rows)))
+        table = self._session.catalog.get(name)
+        found = head(self._session.engine, table, rows)
+        publish(listed(found.rows))
+        if isinstance(table, ConnectorTable):
+            for note in head_notes(table, found):
+                say(f"{name}: {note}")
 
     def _peek_files(
         self, path: str, rows: int, offer: Callable[[str, str], bool] | None = None

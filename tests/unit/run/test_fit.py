@@ -11,7 +11,13 @@ import pytest
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.nodes import Source
-from arroyo_nb.run.sources.fit_notes import FitNotes, recorded_notes, sampled_rows
+from arroyo_nb.run.sources.fit_notes import (
+    FitNotes,
+    fit_of,
+    fitted,
+    recorded_notes,
+    sampled_rows,
+)
 from arroyo_nb.run.sources.sources import _feed
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.session import Session
@@ -91,8 +97,26 @@ def test_what_says_null_or_comes_seldom_is_no_other_name(notes):
     assert notes("id INT, x TEXT", *rows, {"id": 501, "x": "late"}) == ()
 
 
-def test_few_rows_say_nothing(notes):
-    assert notes("nope TEXT", *ROWS[:9]) == ()
+def test_few_rows_say_something_only_where_they_are_all(notes, session):
+    wanted = "no record of 9 had 'nope'; not declared: 'id', 'status', 'at'"
+    assert notes("nope TEXT", *ROWS[:9]) == (wanted,)
+    table = session.catalog.get("t")
+    for fit in (Fit(9), Fit(0, are_all=True)):
+        assert FitNotes(table).notes(fit, 5.0) == ()
+    assert FitNotes(table).notes(Fit(9) + Fit(are_all=True), 5.0) == (wanted,)
+
+
+def test_of_a_source_that_is_read_on_the_rows_before_are_not_known(session, tmp_path):
+    session.emit(tmp_path / "tape", ROWS[:2], wait=True)
+    session.run(
+        "CREATE TABLE t (nope TEXT) WITH ("
+        f"connector = 'tape', path = '{tmp_path / 'tape'}', format = 'json')"
+    )
+    table = session.catalog.get("t")
+    recorder = fitted(CONNECTORS.get("tape").recorder(table.spec), table)
+    for _ in recorder.chunks({"chunk": 1}):
+        pass
+    assert not fit_of(recorder).are_all
 
 
 def test_of_a_changelog_the_rows_are_looked_at(notes):
