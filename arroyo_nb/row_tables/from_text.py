@@ -220,11 +220,17 @@ def _columns(
         if declared is not None:
             field = _declared_field(declared, name, type_text, cell)
         elif type_text or told is not None:
-            field = (
-                _typed_field(name, type_text, type_at)
-                if told is None
-                else _told_field(name, told)
-            )
+            try:
+                field = (
+                    _typed_field(name, type_text, type_at)
+                    if told is None
+                    else _told_field(name, told)
+                )
+            except ArroyoError as problem:
+                if len(grid.header) == 1:
+                    words = " | ".join(f"{name} {type_text}".split())
+                    problem.hint = f"separate columns by bars: {words}"
+                raise
             _check_readable(field, cell)
         else:
             cells = (row.cells[number] for row in grid.rows)

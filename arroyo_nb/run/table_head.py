@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable, MemoryTable, View
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors import CONNECTORS, Direction, Streaming
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.feeds import Forgettable
@@ -49,12 +50,30 @@ class Head:
         How many bad records were left out before the last of them.
     bad
         Some of these.
+    weights
+        Of a table of changes, for each row whether it came (1) or went (-1).
     """
 
     rows: pa.Table
     fit: Fit = field(default_factory=Fit)
     left_out: int = 0
     bad: tuple[BadRow, ...] = ()
+    weights: pa.ChunkedArray | None = None
+
+    @property
+    def shown(self) -> pa.Table:
+        """The rows; those of a table of changes with a sign before them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.weights is None:
+            return self.rows
+        signs = pc.if_else(pc.greater(self.weights, 0), "+", "-")
+        return self.rows.add_column(0, pa.field(SIGN, pa.string()), signs)
+
+
+SIGN = "+/-"
+"""The column that says of a change whether its row came or went."""
 
 
 def head(engine: Engine, table: Relation, count: int) -> Head:
@@ -81,6 +100,8 @@ def head(engine: Engine, table: Relation, count: int) -> Head:
 def head_notes(table: ConnectorTable, found: Head) -> Iterator[str]:
     """What is odd in the first rows of a source, and which of its records are no rows,
     each in a sentence."""
+    if found.weights is not None:
+        yield "+ is a row as a change has made it, - a row as it was before"
     if found.left_out:
         are = "record that does" if found.left_out == 1 else "records that do"
         first = f"; the first: {found.bad[0]}" if found.bad else ""
@@ -102,16 +123,20 @@ def _head(
         )
     taken: list[Chunk] = []
     are_all = _take(_chunks(table, count, check), count, check, taken)
+    weights = None
     fit = sum((fit_of_chunk(chunk, table.physical) for chunk in taken), Fit())
     if (rows := _joined(taken, count)) is None:
         rows = arrow_schema(table.schema).empty_table()
-    elif table.generated:
+    elif WEIGHT in rows.column_names:
+        weights = rows[WEIGHT]
+    if table.generated and rows.num_rows:
         rows = engine.worker.call(_computed, engine, table, rows)
     return Head(
         rows.select(list(table.order)),
         replace(fit, are_all=are_all),
         sum(chunk.dropped_rows for chunk in taken),
         tuple(bad for chunk in taken for bad in chunk.bad),
+        weights,
     )
 
 

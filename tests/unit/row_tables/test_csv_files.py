@@ -204,3 +204,9 @@ def test_a_cell_may_have_semicolons_or_tabs():
         # A tab behind a name may stand before its type.
         made = session.rows("t", "n\tINT\n1\n2")
         assert session.catalog.get("t").schema["n"].type.name == "INT"
+
+
+def test_columns_without_bars_between_are_told_how_to_be_separated():
+    with pytest.raises(ArroyoError) as caught:
+        read_rows("at user n\n10:00 ann 1\n", None, "arrives")
+    assert "separate columns by bars: at | user | n" in str(caught.value.hint)

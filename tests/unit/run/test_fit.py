@@ -10,13 +10,14 @@ import pytest
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.peek.guess import rows_of_records
 from arroyo_nb.plan.nodes import Source
 from arroyo_nb.run.sources.fit_notes import (
     FitNotes,
     fit_of,
     fitted,
     recorded_notes,
-    sampled_rows,
+    sampled_payloads,
 )
 from arroyo_nb.run.sources.sources import _feed
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
@@ -125,6 +126,21 @@ def test_of_a_changelog_the_rows_are_looked_at(notes):
     assert said == ("no record of 20 had 'statu'; did you mean 'status'?",)
 
 
+def test_a_schema_beside_each_record_is_named(notes, session):
+    wrapped = [{"schema": {"type": "struct"}, "payload": row} for row in ROWS[:12]]
+    (note,) = notes("id INT, status TEXT", *wrapped)
+    assert "write 'json.include_schema' = 'true'" in note
+    # Of a few that are so nothing is said: the others are rows.
+    assert notes("id INT, status TEXT", *wrapped, ROWS[0]) == ()
+
+
+def test_days_since_1970_are_named(notes):
+    (note,) = notes("at TIMESTAMP(3)", *({"at": 19675 + n} for n in range(12)))
+    assert (
+        "days? declare it BIGINT and write `to_timestamp_seconds(at * 86400)`" in note
+    )
+
+
 def test_of_a_recording(session, tmp_path):
     session.emit(tmp_path / "tape", ROWS[:50], wait=True)
     session.run(
@@ -211,7 +227,8 @@ def test_what_is_packed_and_what_is_bad_is_looked_into_too(session, tmp_path):
         f"CREATE TABLE t (a INT) WITH (connector = 'filesystem', path = '{folder}', "
         "type = 'source', format = 'json', 'source.compression' = 'gzip')"
     )
-    assert sampled_rows(session.catalog.get("t")) == ({"a": 1}, {"b": 2})
+    payloads = sampled_payloads(session.catalog.get("t"))
+    assert list(rows_of_records(payloads)) == [{"a": 1}, {"b": 2}]
 
 
 def test_without_a_sample_it_is_told_all_the_same(session, tmp_path):
