@@ -18,7 +18,7 @@ from arroyo_nb.formats import FORMATS, reads_fields
 from arroyo_nb.kafka.peek.column_types import time_unit
 from arroyo_nb.kafka.peek.guess import documents_of_records, rows_of_records
 from arroyo_nb.registry import nearest_name
-from arroyo_nb.tape.fit import Fit, FittedRecorder
+from arroyo_nb.tape.fit import ENOUGH_ROWS, Fit, FittedRecorder
 from arroyo_nb.tape.format import HEADER
 from arroyo_nb.tape.records import RecordTape
 
@@ -137,8 +137,9 @@ def fit_notes(
         if column not in declared or column in names:
             continue  # a record that says null means it
         if not sample:
-            rows = "the only row" if fit.rows == 1 else f"all of {fit.rows:,} rows"
-            yield f"'{column}' is NULL in {rows}"
+            # Of a few records nobody knows whether they could have had it.
+            if fit.rows >= ENOUGH_ROWS:
+                yield f"'{column}' is NULL in all of {fit.rows:,} rows"
             continue
         yield f"no record of {fit.rows:,} had '{column}'{_instead(column, others)}"
     for column in fit.epoch_columns(table.physical):

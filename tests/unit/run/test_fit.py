@@ -236,6 +236,7 @@ def test_without_a_sample_it_is_told_all_the_same(session, tmp_path):
     session.run(gone)
     notes = FitNotes(session.catalog.get("t"))
     assert notes.notes(Fit(20, 0), 5.0) == ("'x' is NULL in all of 20 rows",)
+    assert notes.notes(Fit(9, 0, are_all=True), 5.0) == ()
 
 
 def test_what_columns_had_is_put_together():
