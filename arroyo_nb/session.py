@@ -449,7 +449,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         """
         from arroyo_nb.run.table_head import head
 
-        return head(self.engine, self.catalog.get(table), rows)
+        return head(self.engine, self.catalog.get(table), rows).rows
 
     def promote(
         self,

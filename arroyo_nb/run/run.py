@@ -515,7 +515,7 @@ class Run(BackgroundTask, RunResults):
             if reader.bounded and reader.streamed is None:
                 # What is gone since then is left out: the panel has what came of it.
                 with suppress(ArroyoError):
-                    rows = head(self._engine, reader.table, MOST_GIVEN + 1)
+                    rows = head(self._engine, reader.table, MOST_GIVEN + 1).rows
                     whole = rows.num_rows <= MOST_GIVEN
                     given = GivenRows(
                         reader.table.name, rows.slice(0, MOST_GIVEN), whole

@@ -146,3 +146,20 @@ def test_what_cannot_be_looked_into(peek, tmp_path):
 def test_what_is_a_path(tmp_path, word, wanted):
     (tmp_path / "a.json").write_text("{}")
     assert file_commands.is_path(word.format(here=tmp_path)) is wanted
+
+
+def test_a_recording_is_declared_as_one(peek, tmp_path):
+    rows = [{"id": n, "at": f"2024-01-01T10:00:{n:02}Z"} for n in range(20)]
+    with Session() as session:
+        session.emit(tmp_path / "trips.tape", [*rows, b"{no"], wait=True)
+    said, statement = peek(tmp_path / "trips.tape", 3)
+    assert "a recording, 21 records, format json; 1 of 21 are not like the" in said
+    assert lines_of(statement)[1:4] == [
+        "id BIGINT NOT NULL",
+        "at TIMESTAMP NOT NULL",
+        "WATERMARK FOR at AS at - INTERVAL '5 seconds'",
+    ]
+    assert "connector = 'tape'" in lines_of(statement)
+    with Session() as session:
+        session.run(statement)
+        assert session.head("trips", 30).num_rows == 20

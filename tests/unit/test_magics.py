@@ -509,6 +509,16 @@ def test_line_commands(cells: Cells) -> None:
     assert "flights  impulse source  a TEXT" in cells.run("%arroyo tables")
     for line, said in (
         ("doctor a b", "%arroyo doctor takes at most the name of one run"),
+        (
+            "late delays",
+            "unknown command '%arroyo late'\n  hint: ask the run itself, in a cell of "
+            "Python: delays.late()",
+        ),
+        (
+            "to_pandas",
+            "unknown command '%arroyo to_pandas'\n  hint: ask the run itself, in a "
+            "cell of Python: NAME.to_pandas()",
+        ),
         ("stpo delays", "unknown command '%arroyo stpo'\n  hint: did you mean 'stop'?"),
         (
             "SHOW TABLES",
