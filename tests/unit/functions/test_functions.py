@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from bound import call
+from bound import call, col
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions import Argument, SignatureProblem, names, scalar
@@ -231,3 +231,15 @@ def test_replacements(rust, java):
 def test_an_argument_is_cast_to_what_the_signature_names():
     text = scalar("sqrt").spark([Argument("`a`", INT)])
     assert text == "sqrt(CAST(`a` AS double))"
+
+
+def test_what_is_another_value_each_time_is_computed_for_each_place():
+    """DataFusion is given one column for what is written twice, but not for these."""
+    both = spark_sql(call("regexp_like", call("uuid"), call("uuid")), row_time="t")
+    assert both.endswith("(uuid(), uuid())")
+    inner = [call("regexp_replace", call("uuid"), col("s", TEXT), "x") for _ in "ab"]
+    nested = spark_sql(call("regexp_like", *inner), row_time="t")
+    assert nested.endswith("(uuid(), `s`, uuid())")
+    column = col("s", TEXT)
+    once = spark_sql(call("regexp_like", column, column), row_time="t")
+    assert once.endswith("(`s`)")
