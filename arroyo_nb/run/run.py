@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.observe.moments import Moments
     from arroyo_nb.run.observe.progress import TriggerProgress
+    from arroyo_nb.run.output import Output
     from arroyo_nb.run.results.preview import OnRows, Preview
 
 
@@ -366,7 +367,7 @@ class Run(BackgroundTask, RunResults):
         """
         self._raise_once()
         what = self._what(output)
-        seen = self.outputs[output].observation
+        seen = self._output(output).observation
         telling = nullcontext() if self._views is None else self._views.telling()
         with telling as tell:
             return late_rows.late_rows(self._engine, seen, self.sources, what, tell)
@@ -381,7 +382,7 @@ class Run(BackgroundTask, RunResults):
         warning says how many there were in all, and how to get those of a topic.
         """
         self._raise_once()
-        return dropped_records(self.sources, self.outputs[output])
+        return dropped_records(self.sources, self._output(output))
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch
@@ -396,7 +397,7 @@ class Run(BackgroundTask, RunResults):
         and the result are exact.
         """
         self._raise_once()
-        seen = self.outputs[output].observation
+        seen = self._output(output).observation
         return late_rows.windows_table(seen, self._what(output))
 
     def explain(self) -> str:
@@ -437,7 +438,7 @@ class Run(BackgroundTask, RunResults):
         Its rows, watermark, windows and counts are those of one micro-batch, the newest
         whose progress is known.
         """
-        with self._life.lock, self.outputs[output].observation.lock:
+        with self._life.lock, self._output(output).observation.lock:
             return build_snapshot(self, rows, output)
 
     def discard(self, reason: str = "replaced") -> Run:
@@ -502,9 +503,12 @@ class Run(BackgroundTask, RunResults):
             return self.rows_in / max(self.elapsed_s, 1e-3)
         return self._input.rows_per_s
 
+    def _output(self, number: int) -> Output:
+        return numbered_output(self.outputs, number)
+
     def _what(self, output: int) -> str:
         """An output, as messages name it: by its table, where it has one."""
-        table = self.outputs[output].sink.table
+        table = self._output(output).sink.table
         return f"the run '{self.name}'" if table is None else f"'{table.name}'"
 
     def _given_rows(self) -> tuple[GivenRows, ...]:
@@ -523,7 +527,7 @@ class Run(BackgroundTask, RunResults):
 
     def _kept_preview(self, output: int) -> Preview:
         self._raise_once()
-        preview = numbered_output(self.outputs, output).preview
+        preview = self._output(output).preview
         if preview is None:
             what = self._what(output)
             raise RunProblem(

@@ -75,3 +75,11 @@ def test_a_recording_is_refused_before_it_asks_anybody(options):
     (name,) = options
     with pytest.raises(RunProblem, match=f"^{name} "):
         Session().record("t", "a.tape", servers="127.0.0.1:1", **options)
+
+
+def test_a_test_in_a_file_that_is_not_utf_8_is_told(tmp_path):
+    file = tmp_path / "sums.test"
+    file.write_bytes(b"GIVEN caf\xe9s\n")
+    with Session() as session, pytest.raises(RunProblem) as told:
+        session.test(file)
+    assert "is not text in UTF-8: byte 9" in told.value.message

@@ -91,3 +91,15 @@ def test_a_run_that_cannot_be_asked_to_end_fails(run: Execution) -> None:
     run._end_soon(StopMode.CHECKPOINT, "stopped")
     assert run._life.state is RunState.FAILED
     assert str(run._life.error) == "no answer"
+
+
+def test_a_run_that_is_stopped_before_it_starts_tells_who_listens(
+    run: Execution,
+) -> None:
+    run._life = Lifecycle()
+    run._engine.worker = Mock()
+    run.end("stopped")
+    assert run._life.state is RunState.STOPPED
+    (told,) = run._engine.worker.post.call_args.args
+    told()
+    run._ending.listeners[0].assert_called_once()
