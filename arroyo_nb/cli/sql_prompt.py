@@ -128,6 +128,7 @@ class SqlPrompt:
         except KeyboardInterrupt:
             self._stop(run)
             printer.print_news()
+            printer.print_sorted()
         say_aside(printer.summary(begun_s))
 
     def _stop(self, run: Run) -> None:

@@ -148,6 +148,10 @@ class RowPrinter:
             self.print_news()
         self.print_news()
         self._run.wait()
+        self.print_sorted()
+
+    def print_sorted(self) -> None:
+        """Print the results that have an order: of a run that has ended."""
         for number, output in enumerate(self._run.outputs):
             if output.preview is not None and output.sink.order:
                 self._print_sorted(number)

@@ -10,12 +10,13 @@ from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from arroyo_nb.cli import main, sql_prompt
+from arroyo_nb.cli import main, sql_prompt, terminal
 from arroyo_nb.cli.sql_prompt import SqlPrompt, completions, reader_of, typed
 from arroyo_nb.cli.terminal import RowPrinter
 from arroyo_nb.engine.cache_lock import lock
@@ -237,6 +238,34 @@ def test_rows_that_come_between_two_looks_are_printed_too():
     numbers = [int(line.split()[0]) for line in lines if line[:1].isdigit()]
     assert numbers == [*range(1, numbers[-1] + 1)]
     assert not any("not shown" in line for line in lines)
+
+
+def test_a_sorted_query_that_is_interrupted_prints_what_it_has(
+    prompt, session, monkeypatch, capfd
+):
+    class Sorted(Run):
+        def __init__(self) -> None:
+            super().__init__(False, 2)
+            order = SimpleNamespace(order=("n",), name="preview")
+            self.outputs = [SimpleNamespace(preview=1, sink=order)]
+            self.plan = SimpleNamespace(hints=())
+
+        def wait_quietly(self, timeout: float) -> bool:
+            if timeout == terminal.POLL_S:
+                raise KeyboardInterrupt
+            return super().wait_quietly(timeout)
+
+        def stop(self, _note: str) -> None:
+            """It stops."""
+
+        def table(self, _output: int) -> pa.Table:
+            return pa.table({"n": range(1, self.rows + 1)})
+
+    monkeypatch.setattr(session, "run_with", lambda *_, **__: Sorted())
+    prompt.do("SELECT n FROM t ORDER BY n;")
+    out, err = capfd.readouterr()
+    assert out.split() == ["n", "-", "1", "2"]
+    assert "2 out" in err
 
 
 def test_rows_that_are_too_many_are_counted(monkeypatch):

@@ -11,7 +11,6 @@ from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions import Argument, SignatureProblem, names, scalar
 from arroyo_nb.functions.chrono_formats import java_pattern
 from arroyo_nb.functions.examples import split_example
-from arroyo_nb.functions.regex import java_replacement
 from arroyo_nb.functions.types import common_type
 from arroyo_nb.schema import (
     BIGINT,
@@ -30,6 +29,7 @@ from arroyo_nb.schema import (
     Decimal,
     ListOf,
     Timestamp,
+    quoted_text,
 )
 from arroyo_nb.spark.expressions import spark_sql
 
@@ -214,18 +214,22 @@ def test_time_patterns(chrono, java):
 
 
 @pytest.mark.parametrize(
-    ("rust", "java"),
+    ("by", "java"),
     [
-        ("plain", "plain"),
-        (r"\1 ${2} $3", "$1 $2 $3"),
-        ("$name ${name}", "${name} ${name}"),
-        ("5$$", r"5\$"),
-        ("a$ b", r"a\$ b"),
-        (r"back\slash", r"back\\slash"),
+        ("x1", "x1"),
+        ("$2-${1}y", "$2-$1y"),
+        # Not the same to both, so that DataFusion replaces.
+        *((by, None) for by in ("$1y", "${1}0", "$$", "a$ b", r"\\1", "$name", "$3")),
     ],
 )
-def test_replacements(rust, java):
-    assert java_replacement(rust) == java
+def test_replacements_that_java_means_alike(by, java):
+    made = spark_sql(
+        call("regexp_replace", col("s", TEXT), "(a)(b)", by, "g"), row_time="t"
+    )
+    if java is None:
+        assert made.startswith("`_df_")
+    else:
+        assert made == f"regexp_replace(`s`, '(a)(b)', {quoted_text(java)})"
 
 
 def test_an_argument_is_cast_to_what_the_signature_names():
