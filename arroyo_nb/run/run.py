@@ -7,6 +7,7 @@ none of them waits for Spark unless its name says so.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 import weakref
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from arroyo_nb.run.output import Output
     from arroyo_nb.run.results.preview import OnRows, Preview
 
+
+_log = logging.getLogger(__name__)
 
 REPR_ROWS = 10
 """Rows that a run shows of itself."""
@@ -186,7 +189,10 @@ class Run(BackgroundTask, RunResults):
         """Note that a table is another one now: the rows here are of the one before."""
         self._stale[table] = None
         for callback in self._when_stale:
-            callback()
+            try:
+                callback()
+            except Exception:  # the cell that declares the table has done so
+                _log.exception("a function called for a stale run failed")
 
     def on_stale(self, callback: Callable[[], object]) -> None:
         """Have a function called when a table was declared anew, on the thread that
