@@ -508,7 +508,8 @@ class FileFormat(Format, Protocol):
         """
 
     def schema_of(self, file: ListedFile) -> Schema:
-        """The columns of a file, as a table declares them.
+        """The columns of a file, as a table declares them; the type NULL stands for a
+        column that has nothing else.
 
         Raises
         ------

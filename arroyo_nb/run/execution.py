@@ -112,7 +112,10 @@ class Execution:
         # it comes to the stop, sources must release nothing more.
         if mode is not StopMode.GRACEFUL:
             self.sources.close()
-        if self._life.state.ended or self._life.withdraw(note):
+        if self._life.state.ended:
+            return
+        if self._life.withdraw(note):
+            self._engine.worker.post(self._ending.tell_listeners)
             return
         if mode is StopMode.IMMEDIATE:
             self._engine.worker.post(partial(self._end, RunState.STOPPED, note))

@@ -7,6 +7,7 @@ none of them waits for Spark unless its name says so.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 import weakref
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
     from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.observe.moments import Moments
     from arroyo_nb.run.observe.progress import TriggerProgress
+    from arroyo_nb.run.output import Output
     from arroyo_nb.run.results.preview import OnRows, Preview
 
+
+_log = logging.getLogger(__name__)
 
 REPR_ROWS = 10
 """Rows that a run shows of itself."""
@@ -187,7 +191,10 @@ class Run(BackgroundTask, RunResults):
         one before."""
         self._stale[name] = None
         for callback in self._when_stale:
-            callback()
+            try:
+                callback()
+            except Exception:  # the cell that declares the table has done so
+                _log.exception("a function called for a stale run failed")
 
     def on_stale(self, callback: Callable[[], object]) -> None:
         """Have a function called when what it reads or calls was declared anew, on the
@@ -368,7 +375,7 @@ class Run(BackgroundTask, RunResults):
         """
         self._raise_once()
         what = self._what(output)
-        seen = self.outputs[output].observation
+        seen = self._output(output).observation
         telling = nullcontext() if self._views is None else self._views.telling()
         with telling as tell:
             return late_rows.late_rows(self._engine, seen, self.sources, what, tell)
@@ -383,7 +390,7 @@ class Run(BackgroundTask, RunResults):
         warning says how many there were in all, and how to get those of a topic.
         """
         self._raise_once()
-        return dropped_records(self.sources, self.outputs[output])
+        return dropped_records(self.sources, self._output(output))
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch
@@ -398,7 +405,7 @@ class Run(BackgroundTask, RunResults):
         and the result are exact.
         """
         self._raise_once()
-        seen = self.outputs[output].observation
+        seen = self._output(output).observation
         return late_rows.windows_table(seen, self._what(output))
 
     def explain(self) -> str:
@@ -439,7 +446,7 @@ class Run(BackgroundTask, RunResults):
         Its rows, watermark, windows and counts are those of one micro-batch, the newest
         whose progress is known.
         """
-        with self._life.lock, self.outputs[output].observation.lock:
+        with self._life.lock, self._output(output).observation.lock:
             return build_snapshot(self, rows, output)
 
     def discard(self, reason: str = "replaced") -> Run:
@@ -504,9 +511,12 @@ class Run(BackgroundTask, RunResults):
             return self.rows_in / max(self.elapsed_s, 1e-3)
         return self._input.rows_per_s
 
+    def _output(self, number: int) -> Output:
+        return numbered_output(self.outputs, number)
+
     def _what(self, output: int) -> str:
         """An output, as messages name it: by its table, where it has one."""
-        table = self.outputs[output].sink.table
+        table = self._output(output).sink.table
         return f"the run '{self.name}'" if table is None else f"'{table.name}'"
 
     def _given_rows(self) -> tuple[GivenRows, ...]:
@@ -525,7 +535,7 @@ class Run(BackgroundTask, RunResults):
 
     def _kept_preview(self, output: int) -> Preview:
         self._raise_once()
-        preview = numbered_output(self.outputs, output).preview
+        preview = self._output(output).preview
         if preview is None:
             what = self._what(output)
             raise RunProblem(

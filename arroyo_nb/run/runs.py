@@ -151,13 +151,14 @@ class Runs:
         with defer_interrupts() as interrupts:
             self.start(run)
             try:
-                while not run.wait(LOOK_S):
+                while not run.wait_quietly(LOOK_S):
                     interrupts.check()
             except KeyboardInterrupt as interrupt:
                 # One that is a signal of another kind says which.
                 reason = str(interrupt) or "stopped by interrupt"
                 run.stop(reason).wait_quietly(STOP_S)
                 raise
+        run.wait()
         return run
 
     def clear(self, *, everything: bool) -> list[str]:

@@ -117,6 +117,31 @@ def test_avro_and_lines(peek, tmp_path):
     assert "'source.compression' = 'gzip'" in lines_of(statement)
 
 
+@pytest.mark.parametrize("names", [("a.gz", "b.json"), ("b.gz", "a.json")])
+def test_files_of_lines_that_are_packed_otherwise_than_others(peek, tmp_path, names):
+    packed, plain = names
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / packed).write_bytes(gzip.compress(b'{"n": 1}\n'))
+    (tmp_path / "mixed" / plain).write_text('{"n": 2}\n')
+    text, statement = peek(tmp_path / "mixed")
+    assert "not like the others" not in text
+    assert "compression" not in statement
+    assert "n BIGINT NOT NULL" in lines_of(statement)
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_a_column_of_nothing_but_nulls_has_the_type_of_other_files(
+    peek, tmp_path, names
+):
+    (tmp_path / "rides").mkdir()
+    for name, values in zip(names, (pa.nulls(2), [1, None]), strict=True):
+        columns = pa.table({"n": values, "odd": pa.nulls(2)})
+        pq.write_table(columns, tmp_path / "rides" / f"{name}.parquet")
+    text, statement = peek(tmp_path / "rides")
+    assert lines_of(statement)[1:3] == ["n BIGINT", "odd TEXT"]
+    assert "1" in text
+
+
 def test_what_cannot_be_looked_into(peek, tmp_path):
     pq.write_table(pa.table({"n": [1]}), tmp_path / "1.parquet")
     (tmp_path / "2.json").write_text("{}")

@@ -138,3 +138,11 @@ def test_a_function_of_the_process_marks_the_runs_of_each_session():
             del session._runs._runs["r"]
         finally:
             registry.forget("third")
+
+
+def test_a_test_in_a_file_that_is_not_utf_8_is_told(tmp_path):
+    file = tmp_path / "sums.test"
+    file.write_bytes(b"GIVEN caf\xe9s\n")
+    with Session() as session, pytest.raises(RunProblem) as told:
+        session.test(file)
+    assert "is not text in UTF-8: byte 9" in told.value.message

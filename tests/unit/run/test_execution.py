@@ -17,6 +17,7 @@ from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.pending_stop import PendingStop
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
+from arroyo_nb.run.run import Run
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import WORKER_SLOW
@@ -139,3 +140,28 @@ def test_what_is_said_later_stays_once_a_repeated_start_has_worked(
     restarted.outputs[0].is_unread = False
     restarted._look()
     assert restarted._life.note == "stopping after its micro-batch"
+
+
+def test_a_run_that_is_stopped_before_it_starts_tells_who_listens(
+    run: Execution,
+) -> None:
+    run._life = Lifecycle()
+    run._engine.worker = Mock()
+    run.end("stopped")
+    assert run._life.state is RunState.STOPPED
+    (told,) = run._engine.worker.post.call_args.args
+    told()
+    run._ending.listeners[0].assert_called_once()
+
+
+def test_a_picture_that_fails_keeps_no_other_from_being_marked_stale() -> None:
+    observation = Mock(lived_s=0.0)
+    outputs = (Mock(spec=Output, observation=observation),)
+    prepared = PreparedRun("r", Mock(), RunOptions(), outputs, Mock(spec=Sources))
+    run = Run(prepared, Mock(), RunFolder(Path("state")))
+    fails, draws = Mock(side_effect=USED_UP), Mock()
+    run.on_stale(fails)
+    run.on_stale(draws)
+    run.mark_stale("clicks")
+    draws.assert_called_once()
+    assert run.stale == ("clicks",)
