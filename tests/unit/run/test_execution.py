@@ -94,6 +94,19 @@ def test_a_run_that_cannot_be_asked_to_end_fails(run: Execution) -> None:
     assert str(run._life.error) == "no answer"
 
 
+def test_a_stop_that_is_asked_for_again_may_only_be_quicker(run: Execution) -> None:
+    run._end_soon(StopMode.GRACEFUL, "all of it")
+    run._end_soon(StopMode.CHECKPOINT, "this batch")
+    for output in run.outputs:
+        output.end_after_batch.assert_called_once_with()
+        output.has_ended.return_value = True
+    assert run._is_over()
+    assert run._life.note == "this batch: ending the micro-batch that runs"
+    run._end_soon(StopMode.GRACEFUL, "all of it again")
+    assert run._life.note == "this batch: ending the micro-batch that runs"
+    run.sources.drain.assert_called_once_with()
+
+
 def test_a_run_that_is_stopped_before_it_starts_tells_who_listens(
     run: Execution,
 ) -> None:
