@@ -280,13 +280,17 @@ class Execution:
 
     def _end_soon(self, mode: StopMode, note: str) -> None:
         """Have it end soon: :meth:`_poll` sees when."""
-        if self._life.state.ended or self._pending_stop is not None:
-            return
         if self._options.real_time:  # the batch that runs reads what has come by now
             mode = StopMode.CHECKPOINT
-        self._pending_stop = stop = PendingStop(mode, note)
+        stop = self._pending_stop
+        if self._life.state.ended or (stop and not stop.is_slower_than(mode)):
+            return
+        if stop is None:
+            self._pending_stop = stop = PendingStop(mode, note)
+            stop.watch_servers(self._prepared, self._life)
+        else:
+            stop.mode, stop.reason = mode, note
         self._life.move(self._life.state, stop.note)
-        stop.watch_servers(self._prepared, self._life)
         try:
             for output in self.outputs:
                 # A batch that is held while the run is paused would never end.

@@ -60,6 +60,10 @@ class PendingStop:
         """One line about its end where it was hindered."""
         return f"{self.reason}: {self.hindrance}; {GIVEN_UP}"
 
+    def is_slower_than(self, mode: StopMode) -> bool:
+        """Whether a stop of that mode would come to its end sooner."""
+        return self.mode is StopMode.GRACEFUL and mode is StopMode.CHECKPOINT
+
     def watch_servers(self, prepared: PreparedRun, lifecycle: Lifecycle) -> None:
         """Find out, on a thread of its own, whether the run can end: with a server away
         it cannot."""

@@ -239,6 +239,8 @@ def _scalars(values: pa.Array, type_: Type) -> pa.Array:
         values = values.cast("binary")
     made = _cast(values, wanted)
     if kinds.is_timestamp(wanted):
+        if kinds.is_timestamp(found) and found.unit == "ns":
+            made = _floored(made, values)
         _check_range(made.cast("int64"), FIRST_US, LAST_US)
     if kinds.is_float32(wanted) and not kinds.is_float32(found):
         finite = pc.is_finite(values.cast("float64"))
@@ -253,6 +255,16 @@ def _cast(values: pa.Array, type_: pa.DataType) -> pa.Array:
     # Nanoseconds are cut: Spark keeps microseconds.
     options = pc.CastOptions(target_type=type_, allow_time_truncate=True)
     return pc.cast(values, options=options)
+
+
+def _floored(made: pa.Array, found: pa.Array) -> pa.Array:
+    """Instants of microseconds, none of them after its nanoseconds: Arrow cuts
+    towards 1970."""
+    import pyarrow.compute as pc
+
+    count = made.cast("int64")
+    is_after = pc.greater(pc.multiply(count, 1000), found.cast("int64"))
+    return pc.subtract(count, is_after.cast("int64")).cast(made.type)
 
 
 def _check_range(numbers: pa.Array, first: int, last: int) -> None:

@@ -48,5 +48,5 @@ def _text(offset: object) -> str:
         f"{topic} {number}:{at}"
         for topic, places in offset.items()
         if isinstance(places, dict)
-        for number, at in sorted(places.items())
+        for number, at in sorted(places.items(), key=lambda place: int(place[0]))
     )

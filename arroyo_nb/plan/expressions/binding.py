@@ -34,6 +34,7 @@ from arroyo_nb.plan.expressions.functions import (
     function_call,
     function_name,
     in_datafusion,
+    is_computed_once,
     json_cast,
     plain_call,
     scalar_function,
@@ -294,6 +295,14 @@ def _tests(
     if subject is None:
         return [bind_condition(test, scope, "WHEN") for test in tests]
     bound = _bind(subject, scope)
+    if len(tests) > 1 and is_computed_once(bound):
+        raise Unsupported(
+            "the operand of CASE would be computed again for each WHEN, and is to be "
+            "computed once for a row",
+            span=place_of(bound),
+            hint="compute it in a query first, as in SELECT CASE x WHEN 1 THEN 'a' "
+            "WHEN 2 THEN 'b' END AS y FROM (SELECT ... AS x FROM t)",
+        )
     # Nested, what is repeated is multiplied with each level.
     if len(tests) * len(parts_of(bound)) > _MOST_REPEATED:
         raise Unsupported(

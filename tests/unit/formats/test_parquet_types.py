@@ -63,6 +63,16 @@ CASES = [
     (pa.array([date(2024, 1, 2)]), TEXT, "2024-01-02"),
     (pa.array([date(2024, 1, 2)]), JSON, '"2024-01-02"'),
     (pa.array([date(2024, 1, 2)], pa.date64()), Timestamp(), datetime(2024, 1, 2)),
+    *(
+        # As in JSON and Avro, no instant moves into the future.
+        (pa.array([ns], pa.timestamp("ns", zone)), Timestamp(), at)
+        for ns, at in (
+            (-1, datetime(1969, 12, 31, 23, 59, 59, 999_999)),
+            (-1000, datetime(1969, 12, 31, 23, 59, 59, 999_999)),
+            (1999, datetime(1970, 1, 1, 0, 0, 0, 1)),
+        )
+        for zone in (None, "Asia/Kolkata")
+    ),
     (pa.array([time(3, 4, 5)]), TEXT, "03:04:05"),
     (pa.array([time(3, 4, 5, 600_000)], pa.time32("ms")), TEXT, "03:04:05.600"),
     (pa.array([time(3, 4, 5, 678)], pa.time64("ns")), TEXT, "03:04:05.000678"),

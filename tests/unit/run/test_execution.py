@@ -142,6 +142,19 @@ def test_what_is_said_later_stays_once_a_repeated_start_has_worked(
     assert restarted._life.note == "stopping after its micro-batch"
 
 
+def test_a_stop_that_is_asked_for_again_may_only_be_quicker(run: Execution) -> None:
+    run._end_soon(StopMode.GRACEFUL, "all of it")
+    run._end_soon(StopMode.CHECKPOINT, "this batch")
+    for output in run.outputs:
+        output.end_after_batch.assert_called_once_with()
+        output.has_ended.return_value = True
+    assert run._is_over()
+    assert run._life.note == "this batch: ending the micro-batch that runs"
+    run._end_soon(StopMode.GRACEFUL, "all of it again")
+    assert run._life.note == "this batch: ending the micro-batch that runs"
+    run.sources.drain.assert_called_once_with()
+
+
 def test_a_run_that_is_stopped_before_it_starts_tells_who_listens(
     run: Execution,
 ) -> None:
