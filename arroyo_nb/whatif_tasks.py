@@ -11,6 +11,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.interrupts import LOOK_S, defer_interrupts
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.option_values import duration
+from arroyo_nb.views.formatting import count
 
 if TYPE_CHECKING:
     from arroyo_nb.engine.jars import Tell
@@ -173,10 +174,14 @@ class WhatIfTasks:
                 runs.append(run)
                 try:
                     _require_end(run)
+                    told = ""
                     while not run.wait(LOOK_S):
                         interrupts.check()
-                        if tell is not None:
-                            tell(f"{kind.call}: {run.snapshot(0).rows_in:,} rows in")
+                        read = count(run.snapshot(0).rows_in, "row")
+                        # Outside of a page each text is a line of its own.
+                        if tell is not None and read != told:
+                            tell(f"{kind.call}: {read} read")
+                            told = read
                 except BaseException as problem:
                     run.stop(str(problem) or "stopped by interrupt")
                     raise

@@ -66,7 +66,7 @@ def parameters(given: Sequence[str]) -> dict[str, Any]:
 
 def promote(
     notebook: Path,
-    name: str,
+    name: str | None,
     out: Path | None,
     *,
     values: Mapping[str, Any],
@@ -76,8 +76,17 @@ def promote(
     say: Say,
 ) -> int:
     """Make a job of a cell, and say where it is, what was found, and how it is run."""
+    cells = notebook_file.streaming_cells(notebook, values)
+    if name is None:
+        names = dict.fromkeys(cell.name for cell in cells if cell.name)
+        raise PromoteProblem(
+            "a job is made of one run of the notebook, and none is named",
+            hint=f"add --name N, where N is one of: {', '.join(names)}"
+            if names
+            else "name a run in its cell: %%arroyo NAME <<",
+        )
     there = out or notebook.parent / JOBS / name
-    cell = notebook_file.find(notebook_file.streaming_cells(notebook, values), name)
+    cell = notebook_file.find(cells, name)
     assert cell.plan is not None, "one with an error was refused"
     options = cell.line.run_options()
     made = folder.promote(

@@ -21,7 +21,9 @@ def _add_promote(commands: Commands) -> None:
     promote = add_command(commands, "promote", text, _promote)
     promote.add_argument("file", metavar="FILE.ipynb", help="the notebook")
     promote.add_argument(
-        "--name", required=True, metavar="N", help="name of the cell's run, or its id"
+        "--name",
+        metavar="N",
+        help="name of the cell's run, or its id; without it the error lists the names",
     )
     promote.add_argument(
         "-o", "--out", metavar="DIR", type=Path, help="the job's folder; else jobs/N"

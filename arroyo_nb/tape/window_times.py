@@ -76,7 +76,7 @@ class WindowTimes:
         if not self._drop:
             raise DataProblem(
                 f"the event time of '{self._source}' lies {_where(others[0])}, where "
-                f"windows cannot be, in {other_rows} rows",
+                f"windows cannot be, in {other_rows} row{'s' * (other_rows > 1)}",
                 hint="declare bad_data = 'drop' to leave such rows out",
             )
         return replace(

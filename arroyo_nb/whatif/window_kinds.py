@@ -151,7 +151,7 @@ def _own_window(plan: Plan) -> nodes.Window:
     if len(assigned) != 1:
         has = "no window" if not assigned else "windows of several lengths"
         raise RunProblem(
-            f"the query has {has}, so there is no one window to put others in place of",
+            f"the query has {has}: other windows are drawn in place of one",
             hint="GROUP BY one of "
             + ", ".join(f"{name}(...)" for name in WINDOW_FUNCTIONS),
         )

@@ -65,6 +65,14 @@ def test_promote_writes_a_job_that_is_what_its_cell_runs(notebook, told):
     assert told("explain", "job/job.yaml")[1] == Path("job/plan.txt").read_text() + "\n"
 
 
+def test_promote_without_a_name_lists_those_that_there_are(notebook, told):
+    status, said = told("promote", "clock.ipynb")
+    assert status == 3
+    assert "hint: add --name N, where N is one of: " in said
+    assert "few" in said.partition("one of: ")[2]
+    assert not Path("jobs").exists()
+
+
 def test_promote_takes_parameters_and_a_place_beside_the_notebook(notebook, told):
     notebook(least="")
     status, said = told("promote", "clock.ipynb", "--name", "few")

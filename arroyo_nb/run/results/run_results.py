@@ -241,8 +241,10 @@ class RunResults(ABC):
 
         Each field of a struct is a column of its own, as ``window.start`` and
         ``window.end``: a dict, which pandas has for a struct, cannot be grouped by.
+        Whole numbers beside NULLs are floats, as pandas has them, but where a float
+        would be another number: such a column is ``Int64``.
         """
-        return without_structs(self.table(output)).to_pandas()
+        return exact_frame(without_structs(self.table(output)))
 
     def to_polars(self, output: int = 0) -> Any:
         """The result rows as a DataFrame of Polars.
@@ -331,6 +333,27 @@ def without_structs(rows: pa.Table) -> pa.Table:
     while any(map(pa.types.is_struct, rows.schema.types)):
         rows = rows.flatten()
     return rows
+
+
+_EXACT_IN_FLOATS = 2**53
+
+
+def exact_frame(rows: pa.Table) -> pd.DataFrame:
+    """The rows for pandas, whose floats would round large numbers beside NULLs."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    frame = rows.to_pandas()
+    exact = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+    for place, column in enumerate(rows.columns):
+        if column.type not in exact or not column.null_count:
+            continue
+        least, most = pc.min_max(column).as_py().values()
+        if least is not None and max(-least, most) > _EXACT_IN_FLOATS:
+            values = column.to_pandas(types_mapper=exact.get)
+            frame.isetitem(place, values)
+    return frame
 
 
 def _warn_of_missing(preview: Preview) -> None:
