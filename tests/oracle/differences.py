@@ -345,7 +345,7 @@ def _is_internal(pair: Pair) -> bool:
 def _is_natural_null(pair: Pair) -> bool:
     """Of a place that is not found, and of NULL."""
     if "start_from index" in pair.theirs.failure:
-        return True
+        return pair.function.startswith("array_position")
     return any(operand.value is None and operand.type for operand in pair.operands())
 
 
@@ -448,9 +448,16 @@ _SOME_VALUES = {
 }
 
 
+_OF_LITERALS = (
+    *("a regular expression", "regular expression flag", "must not be negative"),
+    *("is not a valid", "is not known", "the specifier", "no negative exponent"),
+    *("must not be zero", "nullif() compares no lists"),
+)
+
+
 def _is_checked(pair: Pair) -> bool:
-    is_of_types = "does not take" in pair.ours.refusal
-    if not pair.ours.refusal or is_of_types or _fails(pair.theirs):
+    is_of_literal = any(words in pair.ours.refusal for words in _OF_LITERALS)
+    if not is_of_literal or _fails(pair.theirs):
         return False
     if any(_fails(operand) for operand in pair.operands()):
         return True
