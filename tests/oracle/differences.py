@@ -119,7 +119,12 @@ def _in_microseconds(value: Any) -> Any:
     return value // _NANOS_PER_US * _NANOS_PER_US if isinstance(value, int) else value
 
 
-_TOO_FAR_HERE = ("DATETIME_OVERFLOW", "ARITHMETIC_OVERFLOW", "long overflow")
+_TOO_FAR_HERE = (
+    "DATETIME_OVERFLOW",
+    "CAST_OVERFLOW",
+    "ARITHMETIC_OVERFLOW",
+    "long overflow",
+)
 _TOO_FAR_THERE = re.compile("overflow|out of range|Overflow|cannot be represented")
 
 
@@ -339,13 +344,16 @@ def _is_internal(pair: Pair) -> bool:
         return False
     if pair.ours.value is None and _is_natural_null(pair):
         return True
-    return any(pair.gives(text) for text in _other_forms(pair))
+    return any(
+        compare(pair.ours, asked).agrees or _is_map(replace(pair, theirs=asked))
+        for asked in map(pair.asked, _other_forms(pair))
+    )
 
 
 def _is_natural_null(pair: Pair) -> bool:
     """Of a place that is not found, and of NULL."""
     if "start_from index" in pair.theirs.failure:
-        return True
+        return pair.function.startswith("array_position")
     return any(operand.value is None and operand.type for operand in pair.operands())
 
 
@@ -364,11 +372,14 @@ def _other_forms(pair: Pair) -> Iterator[str]:
         is_whole = re.fullmatch("(TINY|SMALL|BIG)?INT( UNSIGNED)?", types[operand])
         return f"CAST({operand} AS BIGINT)" if is_whole else operand
 
-    yield of_literals(pair.text)
-    yield of_literals(pair.with_operands(wide))
+    texts = [of_literals(pair.text), of_literals(pair.with_operands(wide))]
+    yield from texts
+    # A list that is NULL has no elements.
+    yield re.sub(r"CAST\(NULL AS (\w+\[\])\)", r"CAST(make_array() AS \1)", texts[0])
     bare_null = re.compile(r"(?<![\w(])NULL(?! AS)|(?<=\()NULL(?! AS)")
     for type_ in ("BIGINT", "TEXT", "DOUBLE"):
-        yield bare_null.sub(f"CAST(NULL AS {type_})", of_literals(pair.text))
+        for text in texts:
+            yield bare_null.sub(f"CAST(NULL AS {type_})", text)
 
 
 def _is_unneeded(pair: Pair) -> bool:
@@ -448,9 +459,16 @@ _SOME_VALUES = {
 }
 
 
+_OF_LITERALS = (
+    *("a regular expression", "regular expression flag", "must not be negative"),
+    *("is not a valid", "is not known", "the specifier", "no negative exponent"),
+    *("must not be zero", "nullif() compares no lists"),
+)
+
+
 def _is_checked(pair: Pair) -> bool:
-    is_of_types = "does not take" in pair.ours.refusal
-    if not pair.ours.refusal or is_of_types or _fails(pair.theirs):
+    is_of_literal = any(words in pair.ours.refusal for words in _OF_LITERALS)
+    if not is_of_literal or _fails(pair.theirs):
         return False
     if any(_fails(operand) for operand in pair.operands()):
         return True
@@ -491,8 +509,8 @@ def _is_overlay(pair: Pair) -> bool:
     if not (isinstance(text, str) and isinstance(new, str) and isinstance(start, int)):
         return False
     length = count[0] if count else len(new)
-    if not isinstance(length, int) or length < 0:
-        length = len(new)
+    if not isinstance(length, int):
+        return False
     before, after = max(start - 1, 0), max(start - 1 + length, 0)
     return pair.ours.value == text[:before] + new + text[after:]
 

@@ -155,10 +155,14 @@ LISTS = (
 EXPRESSIONS = (*REGULAR_EXPRESSIONS, *CASTS, *DATES, *NUMBERS, *LISTS)
 
 DELIBERATE = {
-    "CAST(1 AS DECIMAL(10, 2)) + u": "DECIMAL + UNSIGNED",
-    "trunc(1.239, 2)": "trunc",
+    "CAST(1 AS DECIMAL(10, 2)) + u": (
+        "DECIMAL + UNSIGNED",
+        ("CAST(1 AS DECIMAL(10, 2))", "u"),
+    ),
+    "trunc(1.239, 2)": ("trunc", ("1.239", "2")),
 }
-"""The kinds of those that differ deliberately, by a row of ``differences``."""
+"""The kinds and operands of those that differ deliberately, by a row of
+``differences``."""
 
 STILL_DIFFER: frozenset[str] = frozenset(("t AT TIME ZONE 'UTC'",))
 """Those that still differ: a test fails when one of them does no longer."""

@@ -12,6 +12,7 @@ from oracle import theirs
 from oracle.cases import Case, Column, Outcome
 from oracle.comparison import compare
 from oracle.differences import deliberate
+from oracle.generator import Generator
 from oracle.values import PAIR, WIDE
 
 OVERFLOWS = "ArithmeticException: [DATETIME_OVERFLOW] Datetime operation overflow"
@@ -241,3 +242,38 @@ def test_a_needed_part_that_fails_is_not_excused():
         assert other.failure
         for value in (gives(None, "INT"), gives(None, "BOOLEAN"), gives(0, "INT")):
             assert deliberate(case, value, other) == "", (case, value)
+
+
+def others(value):
+    """Values that are near one, and not it."""
+    match value:
+        case None:
+            return [0, "x"]
+        case bool():
+            return [not value, None]
+        case int() | Exact():
+            return [value + 1, None]
+        case float():
+            return [value * 1.001 + 1, None]
+        case str():
+            return [value + "x", None]
+        case list():
+            return [[*value, None], None]
+    return [None]
+
+
+def test_no_wrong_outcome_of_a_random_case_is_excused():
+    wrong = []
+    for case in Generator("differences").cases(60):
+        other = theirs.evaluate(case)
+        outcomes = [Outcome(failure="a defect"), Outcome(refusal="a defect")]
+        if not (other.refusal or other.failure):
+            outcomes += [gives(value, other.type) for value in others(other.value)]
+            outcomes.append(gives(other.value, "BYTEA"))
+        wrong += [
+            (deliberate(case, ours, other), str(case), ours)
+            for ours in outcomes
+            if not compare(ours, other).agrees
+        ]
+    assert len(wrong) > 150
+    assert [one for one in wrong if one[0]] == []

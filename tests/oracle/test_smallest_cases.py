@@ -10,9 +10,14 @@ from oracle.report import compared
 from oracle.smallest_cases import COLUMNS, DELIBERATE, EXPRESSIONS, STILL_DIFFER
 
 
+def case_of(expression):
+    kind, operands = DELIBERATE.get(expression, ("", ()))
+    return Case(expression, COLUMNS, kind, operands=operands)
+
+
 @pytest.fixture(scope="module")
 def outcomes(engine):
-    cases = [Case(e, COLUMNS, DELIBERATE.get(e, "")) for e in EXPRESSIONS]
+    cases = [case_of(expression) for expression in EXPRESSIONS]
     return {one.case.expression: one for one in compared(engine, cases)}
 
 

@@ -190,13 +190,15 @@ _OF_EXPRESSIONS = (
         "lost clauses",
         "DISTINCT, FILTER and the frame of OVER hold in every aggregate; Arroyo "
         "forgets DISTINCT in some, DISTINCT and FILTER before OVER, and keeps values "
-        "in min() and max() that have left the frame",
+        "in min() and max() that have left the frame. DISTINCT of two arguments is "
+        "refused",
     ),
     ValueDifference(
         "exact sums",
         "sums and moments of FLOAT and DOUBLE are exact to the last digits; Arroyo "
         "rounds at each row, and loses all digits where large numbers cancel. The "
-        "corr() of what does not vary is NULL; in Arroyo it is 0 before OVER",
+        "corr() of what does not vary is NULL; in Arroyo it is 0 before OVER. Moments "
+        "of numbers whose squares are no DOUBLE are NaN; in Arroyo not all of them are",
     ),
     ValueDifference(
         "zeros and NaN",
