@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals
 
 VARIABLE = "ARROYO_NB_ROOTS"
 """Names the folders, as ``PATH`` does."""
@@ -134,3 +135,28 @@ def _common(some: Iterable[Path], others: Sequence[Path]) -> Iterator[Path]:
                 yield one
             elif other.is_relative_to(one):
                 yield other
+
+
+def user_text(path: Path, otherwise: str = "save it as UTF-8") -> str:
+    """The text of a file that a user names, without a mark of its encoding.
+
+    Parameters
+    ----------
+    otherwise
+        What to do about a file that is not UTF-8, for the hint.
+
+    Raises
+    ------
+    RunProblem
+        When it cannot be read, is not UTF-8, or lies outside the allowed folders.
+    """
+    current_roots().check(path, str(path))
+    with refusals("read", str(path)):
+        try:
+            # Spreadsheets begin a file with a mark of its encoding.
+            return path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise RunProblem(
+                f"'{path}' is not text in UTF-8: byte {error.start} is wrong",
+                hint=otherwise,
+            ) from None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,14 @@ from arroyo_nb.connectors import PeekedFiles, peek_files
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.peek.column_types import guess_columns, likely_event_time
-from arroyo_nb.kafka.peek.create_table import feed_table, written_table_name
+from arroyo_nb.kafka.peek.create_table import feed_table, tape_table, written_table_name
 from arroyo_nb.kafka.peek.guess import Guess, guess
 from arroyo_nb.run.table_head import head
 from arroyo_nb.schema import BIGINT, Schema, Timestamp
+from arroyo_nb.tape.format import HEADER
+from arroyo_nb.tape.records import RecordTape
 from arroyo_nb.views import topics as views
+from arroyo_nb.views.formatting import count
 from arroyo_nb.views.listing import rows as listed
 from arroyo_nb.views.notebook import publish
 
@@ -68,6 +71,9 @@ def peek(
             f"{quote(path)} in a cell of its own",
         )
     given = str(user_path(path))
+    if (Path(given) / HEADER).is_file():
+        _peek_tape(session, path, rows, offer)
+        return
     found, options = peek_files(given)
     name = _name(path)
     if found.schema is None:
@@ -82,6 +88,27 @@ def peek(
     shown = listed(_first_rows(session, statement, rows))
     offered = offer is not None and offer(given, statement)
     holds = _holds(found, guessed)
+    publish(views.files(path, holds, shown, statement, offered=offered))
+
+
+def _peek_tape(
+    session: Session, path: str, rows: int, offer: Callable[[str, str], bool] | None
+) -> None:
+    """Show the first rows of a recording, and a table for it."""
+    given = str(user_path(path))
+    tape = RecordTape(Path(given), path)
+    records = [
+        record
+        for _, chunk in tape.chunks()
+        for record in chunk.slice(0, SAMPLE_ROWS).to_pylist()
+    ][:SAMPLE_ROWS]
+    guessed = guess((r["value"] for r in records), (r["key"] for r in records))
+    statement = tape_table(_name(path), given, guessed)
+    shown = listed(_first_rows(session, statement, rows))
+    offered = offer is not None and offer(given, statement)
+    holds = f"a recording, {count(tape.records, 'record')}, format {guessed.format}"
+    if guessed.odd:
+        holds += f"; {len(guessed.odd)} of {guessed.records} are not like the others"
     publish(views.files(path, holds, shown, statement, offered=offered))
 
 
@@ -108,7 +135,7 @@ def _first_rows(session: Session, statement: str, count: int) -> pa.Table:
     table = plan.catalog.get(str(plan.statements[0].name))
     assert isinstance(table, ConnectorTable)
     plain = replace(table, generated=(), order=table.physical.names)
-    return head(session.engine, plain, count)
+    return head(session.engine, plain, count).rows
 
 
 def _with_event_time(guessed: Guess, rows: pa.Table) -> Guess:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka_commands import KafkaCommands
 
 _WITH_STATE = "the run has stopped; its job goes on from where that was"
+
+
+def _method_hint(word: str, rest: Sequence[str]) -> str | None:
+    """How Python asks a run for what is no command; None: a run has no such method."""
+    from arroyo_nb.run.run import Run
+
+    if word.startswith("_") or not callable(getattr(Run, word, None)):
+        return None
+    name = rest[0] if rest and rest[0].isidentifier() else "NAME"
+    return f"ask the run itself, in a cell of Python: {name}.{word}()"
 
 
 class LineCommands:
@@ -107,10 +117,11 @@ class LineCommands:
                 "and SQL from the second line on",
             )
         if word not in flags.COMMANDS:
-            near = did_you_mean(word, flags.COMMANDS)
             raise SyntaxProblem(
                 f"unknown command '%arroyo {word}'",
-                hint=near or f"known: {', '.join(flags.COMMANDS)}",
+                hint=_method_hint(word, rest)
+                or did_you_mean(word, flags.COMMANDS)
+                or f"known: {', '.join(flags.COMMANDS)}",
             )
         given, options = flags.COMMANDS[word].parsed(rest)
         self.by_word[word](*given, **options)
@@ -141,14 +152,21 @@ class LineCommands:
         publish(tables(self._session.catalog))
 
     def _head(self, name: str, rows: int = 10) -> None:
+        from arroyo_nb.catalog import ConnectorTable
         from arroyo_nb.file_commands import is_path
+        from arroyo_nb.run.table_head import head, head_notes
         from arroyo_nb.views.listing import rows as listed
         from arroyo_nb.views.notebook import publish
 
         if name not in self._session.catalog and is_path(name):
             self._peek_files(name, rows)
             return
-        publish(listed(self._session.head(name, rows)))
+        table = self._session.catalog.get(name)
+        found = head(self._session.engine, table, rows)
+        publish(listed(found.shown))
+        if isinstance(table, ConnectorTable):
+            for note in head_notes(table, found):
+                say(f"{name}: {note}")
 
     def _peek_files(
         self, path: str, rows: int, offer: Callable[[str, str], bool] | None = None

@@ -394,7 +394,7 @@ def parse_line(line: str) -> CellLine:
             given["variable"] = parse_value(FLAGS_BY_NAME["-o"], "<<", name)
         given["name"] = name
         words = words[2:]
-    elif words and (meant := _first_word_hint(words[0])) is not None:
+    elif words and (meant := _first_word_hint(words[0], words[1:])) is not None:
         said = f"'{words[0]}' is not an option: {meant}"
         raise SyntaxProblem(said, span=words[0].span)
     return CellLine(given | parse_words(words, FLAGS_BY_NAME, 0)[1])
@@ -431,8 +431,11 @@ _ROWS_USAGE = (
 )
 
 
-def _first_word_hint(word: str) -> str | None:
+def _first_word_hint(word: str, rest: Sequence[str]) -> str | None:
     """What was meant by a word in the place of an option."""
+    if "<<" in rest and word.isidentifier():
+        behind = " ".join(other for other in rest if other != "<<")
+        return f"options stand behind <<: write %%arroyo {word} << {behind}"
     name = word.rstrip("<").strip()
     if word.upper() in STATEMENTS:
         return "SQL begins on the second line"

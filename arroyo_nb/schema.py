@@ -33,7 +33,7 @@ HIDDEN_COLUMNS = frozenset(
         *("_arrival", "_watermark", "_window"),
         *("_found", "_seen", "_unread"),
         # What is counted of the records of a topic.
-        *("_unknown", "_empty", "_plain_decimals"),
+        *("_unknown", "_empty", "_plain_decimals", "_unsent"),
     )
 )
 """What stands beside the columns of a relation while it runs: no column of a user's

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import BUDGET_BYTES, RunOptions
 from arroyo_nb.run.runs import Runs
 from arroyo_nb.run.topic_tasks import TopicTasks
+from arroyo_nb.udfs import registry
 from arroyo_nb.udfs.languages import compiled_functions
 from arroyo_nb.udfs.session_functions import SessionFunctions
 from arroyo_nb.whatif_tasks import WhatIfTasks
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
     from arroyo_nb.source import ScriptText
+    from arroyo_nb.udfs.definition import Udf
 
 _FIRST_RUN = (
     "arroyo_nb.plan.planner",
@@ -111,6 +114,8 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         self._owns_engine = engine is None
         self._state_dir = None if state_dir is None else state_folder(state_dir)
         self._runs = Runs()
+        # Functions are known to the whole process, which must not hold the session.
+        self._unlisten = registry.listen(partial(_tell_callers, weakref.ref(self)))
         self.jobs = KnownJobs()
         # Where jobs that were attached are, by the names of their runs.
         self._attached: dict[str, Path] = {}
@@ -444,7 +449,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         """
         from arroyo_nb.run.table_head import head
 
-        return head(self.engine, self.catalog.get(table), rows)
+        return head(self.engine, self.catalog.get(table), rows).rows
 
     def promote(
         self,
@@ -559,6 +564,11 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
             if name in catalog and catalog.get(name) != table:
                 self._runs.mark_stale(table)
 
+    def define(self, udf: Udf) -> None:
+        """Make a definition a function of this session's SQL."""
+        super().define(udf)
+        self._runs.mark_function(udf)
+
     def users(self, table: Relation) -> list[str]:
         """The runs that read or write a table and have not ended. Each goes on with it
         whatever becomes of its name: DROP TABLE takes nothing away from a run."""
@@ -598,6 +608,7 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         """Stop every run and emission, then the engine (one that was handed in goes
         on). ``reason`` is what the runs then say."""
         atexit.unregister(self._at_exit)
+        self._unlisten()
         try:
             self._runs.close(beside=self.stop_emissions(), reason=reason)
         finally:
@@ -622,6 +633,13 @@ class Session(TopicTasks, WhatIfTasks, SessionFunctions, SessionTests):
         live = [run.name for run in self._runs.live]
         prepared.require_connector(self.engine, live=live, tell=self._tell)
         return run
+
+
+def _tell_callers(session: weakref.ref[Session], udf: Udf, before: Udf | None) -> None:
+    """Have the runs of a session say that a function they call is another one now."""
+    found = session()
+    if found is not None and before is not None:
+        found._runs.mark_function(udf)
 
 
 def _leave(session: Session, *, pid: int) -> None:

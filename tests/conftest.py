@@ -6,7 +6,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,9 @@ from families import families, family_of, names_family
 from hypothesis import settings
 from machine import allowed
 from seeds import VARIABLE, seed_of_the_day
+
+LONGEST_SLEEP_S = 0.5
+"""Between two looks at a condition, however long a look takes."""
 
 # Machines are noisy: a slow example is not a wrong one.
 settings.register_profile("default", deadline=None)
@@ -85,9 +88,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
     """The one engine of this test process; tests that kill one use a subprocess."""
-    from arroyo_nb.engine import Engine
+    from arroyo_nb.engine import Engine, EngineProblem
+    from arroyo_nb.engine.jars import CONNECTOR, used_jars
 
     engine = Engine()
+    # Or the first test of a topic would have Spark started once more. Only the tests of
+    # topics download its jars.
+    there = [used.jars for used in used_jars() if used.place is not None]
+    with suppress(EngineProblem):
+        if CONNECTOR in there:
+            engine.require(CONNECTOR)
     yield engine
     engine.close()
 
@@ -121,15 +131,17 @@ def lasting_session(engine: Engine) -> Iterator[Session]:
 @pytest.fixture
 def eventually() -> Callable[..., None]:
     """Waits for a condition with a deadline; fails with what it waited for. What costs
-    something to look at is looked at seldom."""
+    something to look at is looked at seldom: the work has most of the time."""
 
     def wait(
         condition: Callable[[], object], within_s: float = 60.0, every_s: float = 0.01
     ) -> None:
-        deadline = time.monotonic() + allowed(within_s)
+        began_s = time.monotonic()
+        deadline = began_s + allowed(within_s)
         while not condition():
-            if time.monotonic() > deadline:
+            if (looked_s := time.monotonic()) > deadline:
                 pytest.fail(f"not within {within_s:g} s: {condition}")
-            time.sleep(every_s)
+            time.sleep(max(every_s, min(2 * (looked_s - began_s), LONGEST_SLEEP_S)))
+            began_s = time.monotonic()
 
     return wait

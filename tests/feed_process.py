@@ -1,4 +1,5 @@
-"""Records a feed onto a file until it is killed: ``python feed_process.py FILE TABLE``.
+"""Records a feed onto a file until it is killed: ``python feed_process.py FILE TABLE``
+forks a process that does for each line that it reads, and kills it at the next line.
 
 TABLE is JSON: the connector and its options. Each line of the file is a chunk: its
 values of ``n``, and the position behind it. A line that was cut off is no chunk.
@@ -6,8 +7,10 @@ values of ``n``, and the position behind it. A line that was cut off is no chunk
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from feed_tables import recorder
+
+LIBRARIES = ("nats", "paho.mqtt.client", "pyarrow.compute")
+"""What recorders import."""
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -46,7 +52,9 @@ def record(path: Path, table: dict[str, Any]) -> None:
 
 
 class KilledFeed:
-    """A process that records a feed, killed and started again.
+    """Processes that record a feed, one after the other, each killed; a context
+    manager. They are forks of one that has done nothing but its imports, which take
+    longer than all else.
 
     Parameters
     ----------
@@ -60,6 +68,19 @@ class KilledFeed:
         self._path = path
         self._table = table
 
+    def __enter__(self) -> KilledFeed:
+        self._parent = subprocess.Popen(
+            [sys.executable, __file__, str(self._path), json.dumps(self._table)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._parent:  # it ends with its input
+            pass
+
     @property
     def values(self) -> list[int]:
         """What has been recorded so far."""
@@ -67,15 +88,38 @@ class KilledFeed:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """The process, while the block lasts; it is killed behind it."""
-        command = [sys.executable, __file__, str(self._path), json.dumps(self._table)]
-        process = subprocess.Popen(command)
+        """A process, while the block lasts; it is killed behind it."""
+        self._told_next()
         try:
             yield
         finally:
-            process.kill()
-            process.wait()
+            self._told_next()
+
+    def _told_next(self) -> None:
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        self._parent.stdin.write("\n")
+        self._parent.stdin.flush()
+        assert self._parent.stdout.readline() == "done\n"
+
+
+def fork_and_kill(path: Path, table: dict[str, Any]) -> None:
+    """Have it recorded from one line to the next."""
+    recorder(**table)
+    for module in LIBRARIES:
+        importlib.import_module(module)
+    child = 0
+    for _ in sys.stdin:
+        if child:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            child = 0
+        else:
+            child = os.fork()
+            if not child:
+                record(path, table)
+        print("done", flush=True)
 
 
 if __name__ == "__main__":
-    record(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    fork_and_kill(Path(sys.argv[1]), json.loads(sys.argv[2]))

@@ -11,6 +11,7 @@ from random import Random
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_WORD = re.compile(r'[^\s"\[\]{},:]')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -50,6 +51,11 @@ class _Reader:
         text.encode()  # half a surrogate pair is none
         return text
 
+    def need_end(self) -> None:
+        """007 is not a number and something behind it, as truth is not true."""
+        if _WORD.match(self.text, self.at):
+            raise ValueError("value")
+
     def value(self) -> Node:
         self.blanks()
         start, node = self.at, Node("")
@@ -69,32 +75,66 @@ class _Reader:
             self.string()
         elif found := _NUMBER.match(self.text, self.at):
             self.at = found.end()
-            # 007 is not a number and something behind it.
-            if self.text[self.at : self.at + 1].strip(" \t\r\n,]}"):
-                raise ValueError("number")
-        elif not any(self.took(word) for word in ("true", "false", "null")):
+            self.need_end()
+        elif any(self.took(word) for word in ("true", "false", "null")):
+            self.need_end()
+        else:
             raise ValueError("value")
         node.text = self.text[start : self.at]
         return node
 
+    def step_to(self, step: str | int) -> bool:
+        """Go to the value of a member or to an element, and no further."""
+        if not self.took("{" if isinstance(step, str) else "["):
+            return False
+        end, first = "}" if isinstance(step, str) else "]", True
+        while not self.took(end):
+            if not first:
+                self.need(",")
+            if isinstance(step, str):
+                name = self.string()
+                self.need(":")
+                if name == step:
+                    return True
+            elif step == 0:
+                return True
+            else:
+                step -= 1
+            self.value()
+            first = False
+        return False
+
+    def begins_value(self) -> bool:
+        self.blanks()
+        return self.text[self.at : self.at + 1] in tuple('{["tfn-0123456789')
+
+
+BROKEN = Node("")
+"""A value that is there, and cannot be read."""
+
 
 def find(text: str | None, path: list[str | int]) -> Node | None:
-    """The value at a path: of members of one name the first; None: there is none."""
+    """The value at a path, whatever stands behind it: of members of one name the first;
+    None: there is none."""
     if text is None:
         return None
+    reader = _Reader(text)
     try:
-        node: Node | None = _Reader(text).value()
+        is_there = all(reader.begins_value() and reader.step_to(s) for s in path)
     except (ValueError, UnicodeEncodeError):
         return None
-    for step in path:
-        if isinstance(step, str):
-            found = [value for name, value in node.members if name == step]
-            node = found[0] if found else None
-        else:
-            node = node.items[step] if 0 <= step < len(node.items) else None
-        if node is None:
-            return None
-    return node
+    if not is_there or not reader.begins_value():
+        return None
+    try:
+        return reader.value()
+    except (ValueError, UnicodeEncodeError):
+        return BROKEN
+
+
+def whole(text: str | None) -> Node | None:
+    """The document, where it is one to its end."""
+    found = find(text, [])
+    return None if found is BROKEN else found
 
 
 def _string(text: str) -> str | None:
@@ -136,7 +176,7 @@ FUNCTIONS = {
 def selected(text: str | None, steps: list[list[object]]) -> list[str] | None:
     """The values at a JSONPath, whose steps are names, indices, slices, or ... for all;
     without blanks."""
-    root = find(text, [])
+    root = whole(text)
     if root is None or root.text == "null":
         return None
     nodes = [root]
@@ -166,7 +206,7 @@ def called(function: str, text: str | None, path: list[str | int]) -> object:
     node = find(text, path)
     if function == "json_contains":
         return node is not None
-    return None if node is None else FUNCTIONS[function](node)
+    return None if node is None or node is BROKEN else FUNCTIONS[function](node)
 
 
 NAMES = ("a", "b", "id", "a b", "n.m", "é", 'x"y', "it's", "")
@@ -188,8 +228,12 @@ def random_document(random: Random) -> str:
     blanks = random.choice(("", "", " ", "py", "\n\t"))
     text = _value(random, random.choice((1, 2, 3)), blanks)
     kind = random.random()
-    if kind < 0.03:
+    if kind < 0.06:
         return text[: random.randrange(len(text) + 1)]
+    if kind < 0.12:  # something in it is another character
+        at = random.randrange(len(text) + 1)
+        return text[:at] + random.choice("]}[{,:x\t'\"1\\") + text[at + 1 :]
+    kind -= 0.09
     if kind < 0.05:
         return text.replace('"', "'")
     if kind < 0.07:

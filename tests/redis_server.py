@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 LAST_PORT = 65_535
 BUS_ABOVE = 10_000
@@ -42,7 +44,9 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self.client = redis.Redis(port=self.port)
+        # What is asked while it starts is asked again here, and a login that it refuses
+        # is no reason to wait.
+        self.client = redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0))
         self._wait_until_up()
 
     def _wait_until_up(self) -> None:

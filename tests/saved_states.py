@@ -142,6 +142,8 @@ CASES = {
         "last_value(v ORDER BY t) AS latest, corr(v, length(k) + v % 7) AS r "
         "FROM rows WHERE v % 11 < 7 GROUP BY w, k"
     ),
+    # By a version in which Spark computed the extremes of structs.
+    "extremes_by_spark": _EXTREMES,
     "extremes_of_parts": _EXTREMES,
     "changes": (
         "SELECT town, count(*) AS n, max(age) AS oldest FROM people GROUP BY town"

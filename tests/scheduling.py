@@ -10,13 +10,13 @@ TOGETHER = {
     "tests/browser/test_side_panel": "editor",
     "tests/browser/": "browser",
     "tests/kernel/test_cell": "cells",
-    "tests/kafka/": "kafka",
     "tests/udfs/rust/": "rust",
 }
-"""Tests that share a JupyterLab and a browser, a kernel, a Kafka broker, and what
-Rust's compiler has made: of two that want the same crates one would wait. The first
-that begins a file's path counts. Those of the browser are two: one after the other,
-they would take longest of all."""
+"""Tests that share a JupyterLab and a browser, a kernel, and what Rust's compiler has
+made: of two that want the same crates one would wait. The first that begins a file's
+path counts. Those of the browser are two: one after the other, they would take longest
+of all. The tests of Kafka share a broker that is all workers'
+(tests/kafka/shared_broker.py)."""
 
 
 class SharedServers(LoadScopeScheduling):

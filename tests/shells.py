@@ -1,12 +1,18 @@
-"""A shell of IPython for one test, without a kernel."""
+"""A shell of IPython for one test, without a kernel, and what its cells show."""
 
 from __future__ import annotations
 
 import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
 
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from arroyo_nb.extension import load, unload
+from arroyo_nb.session import Session
 
 
 @contextmanager
@@ -26,3 +32,24 @@ def new_shell() -> Iterator[InteractiveShell]:
             shell.history_manager.end_session()
             shell.history_manager.close()
         InteractiveShell.clear_instance()
+
+
+@contextmanager
+def shell_of(session: Session) -> Iterator[InteractiveShell]:
+    """A shell with the magics of a session that other tests use too."""
+    with new_shell() as shell:
+        load(shell, session)
+        yield shell
+        # The engine is shared: the session's runs end with the test.
+        with patch.object(session, "close"):
+            unload(shell)
+
+
+def shown(
+    shell: InteractiveShell, cell: str
+) -> tuple[BaseException | None, list[dict[str, Any]]]:
+    """The error of a cell, and what it displays, by media type."""
+    with capture_output() as captured:
+        result = shell.run_cell(cell)
+    error = result.error_in_exec or result.error_before_exec
+    return error, [output.data for output in captured.outputs]

@@ -272,12 +272,17 @@ def _changed(expected: Row, found: Row, same: Same) -> DiffLine:
 def _ordered(
     expected: Sequence[Row], found: Sequence[Row], same: Same
 ) -> list[DiffLine]:
+    if len(expected) == len(found) and all(map(same, expected, found)):
+        pairs = zip(expected, found, strict=True)
+        return [DiffLine(Mark.SAME, *pair) for pair in pairs]
     lines: list[DiffLine] = []
     for tag, e, e_end, f, f_end in _opcodes(expected, found, same):
         left, right = expected[e:e_end], found[f:f_end]
-        # What is the same in another place is out of its order.
-        pairs = {n: n for n in range(len(left))} if tag == "equal" else {}
-        lines += _paired_lines(left, right, pairs, same)
+        # What is the same in another place is out of its order. Two rows that are near
+        # a third one need not be near each other.
+        alike = range(len(left)) if tag == "equal" else ()
+        places = {n: n for n in alike if same(left[n], right[n])}
+        lines += _paired_lines(left, right, places, same)
     return lines
 
 

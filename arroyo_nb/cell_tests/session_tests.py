@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.allowed_roots import user_text
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.jobs.carried_tests import NO_TESTS, CarriedTests
@@ -126,7 +127,8 @@ class SessionTests:
             raise RunProblem("a test is a text or values, and not both")
         else:
             if isinstance(test, Path):
-                base, text = test.absolute().parent, ScriptText(_read(test), str(test))
+                base = test.absolute().parent
+                text = ScriptText(user_text(test), str(test))
                 name = name or test.stem
             else:
                 text = ScriptText.of(test, source)
@@ -180,7 +182,7 @@ class SessionTests:
                 or f"put '{file}' beside the notebook, or run the cell with its EXPECT",
             )
         if name not in self._hidden:
-            test = hidden.unpacked(_read(user_path(file)), str(file))
+            test = hidden.unpacked(user_text(user_path(file)), str(file))
             self._hidden[name] = hidden.hidden_test(ScriptText(test, str(file)), name)
         return hidden.answered(self._hidden[name], parse_answer(text))
 
@@ -209,15 +211,6 @@ def _write(path: Path, text: str) -> None:
     current_roots().check(path, str(path))
     with refusals("write", str(path)), replaced_whole(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
-
-
-def _read(path: Path) -> str:
-    from arroyo_nb.allowed_roots import current_roots
-    from arroyo_nb.file_errors import refusals
-
-    current_roots().check(path, str(path))
-    with refusals("read", str(path)):
-        return path.read_text(encoding="utf-8-sig")
 
 
 def case_of_values(

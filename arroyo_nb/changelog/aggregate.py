@@ -14,7 +14,7 @@ semantics where that one is approximate: multiplicities, minima and maxima, FILT
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +46,9 @@ from arroyo_nb.changelog.touched_keys import APPENDED, Touch
 from arroyo_nb.changelog.zset import int64s, latest_by, updates, weights
 
 GROUPS = "groups"
+
+VALUE = "value "
+"""What the columns of a state begin with that have the values sent last."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,10 @@ class AggregateKernel(Operator):
     def layout(self) -> Layout:
         """The tables of the state."""
         values = [pa.field(_value(c), c.type) for c in self.calls]
-        return self._layout([pa.field(TOUCHED, pa.int64()), *values])
+        made = self._layout([pa.field(TOUCHED, pa.int64()), *values])
+        # A state may be of a query that had fewer aggregates: of the others no value
+        # was sent. What they are made of is compared before the start.
+        return replace(made, may_lack=frozenset(field.name for field in values))
 
     @cached_property
     def partial_layout(self) -> Layout:
@@ -313,7 +319,7 @@ class AggregateKernel(Operator):
 
 
 def _value(call: AggregateCall) -> str:
-    return f"value {call.name}"
+    return f"{VALUE}{call.name}"
 
 
 def _latest(touch: Touch, before: pa.ChunkedArray, new: pa.ChunkedArray) -> pa.Array:

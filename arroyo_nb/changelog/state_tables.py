@@ -62,9 +62,13 @@ class Layout:
     ----------
     tables
         Name and schema of each table, the first of which others point into.
+    may_lack
+        The columns that bytes may not have, the last ones of a table: they are NULL
+        then.
     """
 
     tables: tuple[tuple[str, pa.Schema], ...]
+    may_lack: frozenset[str] = frozenset()
 
     def empty(self) -> State:
         """The state before the first row."""
@@ -99,10 +103,18 @@ class Layout:
         # Each stream has an end mark: the reader then stands at the next one.
         state = {}
         for name, schema in self.tables:
-            table = read_stream(source, name)
+            table = self._completed(read_stream(source, name), schema)
             self._check(name, schema, table.schema)
             state[name] = table.replace_schema_metadata(None)
         return state
+
+    def _completed(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
+        """The table with the columns that it may lack, behind those that it has."""
+        for field in list(schema)[table.num_columns :]:
+            if field.name in self.may_lack and field.name not in table.column_names:
+                nulls = pa.nulls(len(table), field.type)
+                table = table.append_column(field, nulls)
+        return table
 
     def _described(self, name: str) -> dict[str, str]:
         return {"format": FORMAT, "table": name}

@@ -8,9 +8,11 @@ import signal
 from arroyo_nb.cli.arguments import Commands, add_command
 from arroyo_nb.cli.exit_codes import FINISHED, UsageProblem
 from arroyo_nb.kafka.local import shared
+from arroyo_nb.registry import did_you_mean
 
 NAME = "kafka"
-WORDS = ("start", "stop", "status", "create", "serve")
+_BROKER_WORDS = ("start", "stop", "status")
+WORDS = (*_BROKER_WORDS, "create", "serve")
 EXAMPLES = {
     NAME: """\
   arroyo-nb kafka start
@@ -42,8 +44,16 @@ def broker(word: str) -> str:
     Raises
     ------
     ArroyoError
-        When it cannot be started.
+        When it cannot be started, or the word is none of ``start``, ``stop`` and
+        ``status``.
     """
+    if word not in _BROKER_WORDS:
+        raise UsageProblem(
+            f"'{NAME} {word}' is not a command here",
+            hint=did_you_mean(word, _BROKER_WORDS)
+            or f"known: {', '.join(f'{NAME} {each}' for each in _BROKER_WORDS)}; "
+            "a topic is made by arroyo-nb kafka create in a shell",
+        )
     if word == "start":
         from arroyo_nb.cli.headless import say_aside
 

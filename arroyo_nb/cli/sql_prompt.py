@@ -74,7 +74,7 @@ class SqlPrompt:
                 continue
             if text.rstrip(";").strip().lstrip("%\\.").lower() in QUIT:
                 return
-            if text.strip(";").strip():
+            if not _says_nothing(text):
                 self.do(text)
 
     def do(self, text: str) -> None:
@@ -102,7 +102,7 @@ class SqlPrompt:
         if not words or words[0] == "help":
             print(HELP)
         elif words[0] == kafka_command.NAME:
-            print(kafka_command.broker(" ".join(words[1:])))
+            print(kafka_command.broker(" ".join(words[1:]) or "status"))
             use_shared_broker(self._session)
         else:
             self._commands.do(words)
@@ -128,6 +128,7 @@ class SqlPrompt:
         except KeyboardInterrupt:
             self._stop(run)
             printer.print_news()
+            printer.print_sorted()
         say_aside(printer.summary(begun_s))
 
     def _stop(self, run: Run) -> None:
@@ -162,6 +163,13 @@ def is_whole(text: str) -> bool:
     text = text.strip()
     is_ended = NOT_CODE.sub(" ", text).rstrip().endswith(";")
     return not text or text.startswith("%") or is_ended
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a text has neither SQL nor a command: comments alone."""
+    from arroyo_nb.editor.completion import without_comments
+
+    return not without_comments(text).replace(";", " ").strip()
 
 
 def reader_of(lines: TextIO) -> Read:

@@ -148,6 +148,10 @@ class RowPrinter:
             self.print_news()
         self.print_news()
         self._run.wait()
+        self.print_sorted()
+
+    def print_sorted(self) -> None:
+        """Print the results that have an order: of a run that has ended."""
         for number, output in enumerate(self._run.outputs):
             if output.preview is not None and output.sink.order:
                 self._print_sorted(number)
@@ -157,15 +161,16 @@ class RowPrinter:
         for number, output in enumerate(self._run.outputs):
             if output.preview is None or output.sink.order:
                 continue  # its rows are in its table, or sorted once all are there
-            picture = self._run.snapshot(0, number)
-            news = picture.output_rows - self._printed[number]
-            if news <= 0:
+            printed = self._printed[number]
+            seen = self._run.snapshot(0, number).output_rows
+            if seen <= printed:
                 continue
+            picture = self._run.snapshot(min(seen - printed, MOST_ROWS), number)
+            if picture.output_rows > seen:  # since the look: it lacks as many
+                picture = self._run.snapshot(MOST_ROWS, number)
             self._printed[number] = picture.output_rows
-            picture = self._run.snapshot(min(news, MOST_ROWS), number)
-            # It may have got more rows since: those are the next time's.
-            more = max(0, picture.output_rows - self._printed[number])
-            rows = _newest(picture)[more : more + news][::-1]
+            news = picture.output_rows - printed
+            rows = _newest(picture)[:news][::-1]
             if (left := news - len(rows)) > 0:
                 self._out(f"... {counted(left, 'row')} not shown ...")
             self._print(number, _head(picture), rows)

@@ -18,8 +18,10 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded, FileReader, ListedFile, Piece, Reading
 from arroyo_nb.schema import (
     BYTEA,
+    INTERVAL,
     JSON,
     TEXT,
+    TIME,
     ListOf,
     Schema,
     StructOf,
@@ -134,7 +136,8 @@ class _Filled:
 
 def _is_told(type_: Type) -> bool:
     """Whether the text of a folder's name can be a value."""
-    return not isinstance(type_, ListOf | StructOf) and type_ not in (BYTEA, JSON)
+    has_parts = isinstance(type_, ListOf | StructOf)
+    return not has_parts and type_ not in (BYTEA, JSON, TIME, INTERVAL)
 
 
 def _value(file: ListedFile, name: str, type_: Type) -> pa.Scalar:

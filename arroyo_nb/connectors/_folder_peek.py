@@ -67,10 +67,12 @@ def peek_files(files: Sequence[ListedFile]) -> PeekedFiles:
             f"with 'source.regex_pattern' = '\\{ending}$'",
         )
     if (name := formats[first]) is None:
-        packed = packing_of(begins[first])
+        packings = {packing_of(begin) for begin in begins.values()}
+        # Of files that are packed otherwise than others each says it by itself.
+        packed = packings.pop() if len(packings) == 1 else ""
         options = {PACKED: packed} if packed else {}
         folders = _folder_fields(files, ())
-        return PeekedFiles(len(files), options, None, folders, _lines(sample, packed))
+        return PeekedFiles(len(files), options, None, folders, _lines(sample, begins))
     format_ = file_format(name)
     assert format_ is not None
     schema, lacking = _merged(format_, sample)
@@ -93,8 +95,11 @@ def _format_of(begin: bytes) -> str | None:
     return None
 
 
-def _lines(files: Sequence[ListedFile], packed: str) -> tuple[bytes, ...]:
-    lines = (line for file in files for line in _lines_of(file, packed))
+def _lines(
+    files: Sequence[ListedFile], begins: Mapping[str, bytes]
+) -> tuple[bytes, ...]:
+    packed = ((file, packing_of(begins[file.name])) for file in files)
+    lines = (line for file, how in packed for line in _lines_of(file, how))
     return tuple(islice(lines, SAMPLE_LINES))
 
 
@@ -129,16 +134,21 @@ def _merged(format_: FileFormat, files: Sequence[ListedFile]) -> tuple[Schema, b
             counts[field.name] = counts.get(field.name, 0) + 1
     lacking = {name for name, count in counts.items() if count < len(files)}
     fields = (
-        replace(field, nullable=True) if field.name in lacking else field
+        replace(
+            field,
+            nullable=field.nullable or field.name in lacking,
+            # Nobody knows what a column of nothing but NULLs was to be.
+            type=TEXT if field.type == NULL else field.type,
+        )
         for field in found.values()
     )
     return Schema(tuple(fields)), bool(lacking)
 
 
 def _wider(one: Type, other: Type) -> Type:
-    if one == other or other == NULL:
-        return one
-    return _WIDER.get(frozenset((one, other)), JSON)
+    if NULL in (one, other):
+        return one if other == NULL else other
+    return one if one == other else _WIDER.get(frozenset((one, other)), JSON)
 
 
 def _folder_fields(

@@ -185,7 +185,7 @@ def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
 
 def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:
     place = CursorPlace(_blanked(raw), raw, whole)
-    if (inside := WITH.search(_without_comments(raw))) is not None:
+    if (inside := WITH.search(without_comments(raw))) is not None:
         return _with(inside["options"])
     if _in_string_or_comment(raw):
         return {"completions": [], "suppress": True}
@@ -317,7 +317,8 @@ def _blanked(text: str) -> str:
     return NOT_CODE.sub(lambda match: " " * len(match[0]), text)
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
+    """The text with comments replaced by spaces."""
     return NOT_CODE.sub(lambda m: m[0] if m["string"] else " " * len(m[0]), text)
 
 

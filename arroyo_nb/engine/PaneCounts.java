@@ -2,6 +2,7 @@ package arroyo_nb;
 
 import java.io.Serializable;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.AccumulatorV2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -66,7 +68,25 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
   public Dataset<Row> counted(Dataset<Row> rows, String micros) {
     rows.sparkSession().sparkContext().register(this);
     Column time = functions.coalesce(functions.expr(micros), functions.lit(NO_TIME));
-    return rows.filter(ExpressionUtils.column(countCall(time)));
+    return rows.filter(ExpressionUtils.column(call(this, "count", time)));
+  }
+
+  /**
+   * The rows, counted as by {@link #counted(Dataset, String)}; of those that are drawn for
+   * the sample a text is kept too.
+   *
+   * @param text what is told of a row, as SQL, in one line; it is evaluated for the rows
+   *     that are drawn and for no other
+   */
+  public Dataset<Row> counted(Dataset<Row> rows, String micros, String text) {
+    rows.sparkSession().sparkContext().register(this);
+    Column time = functions.coalesce(functions.expr(micros), functions.lit(NO_TIME));
+    Column told = functions.coalesce(functions.expr(text), functions.lit(""));
+    Sampler sampler = new Sampler(this);
+    // Spark evaluates the second one where the first is false.
+    return rows.filter(
+        ExpressionUtils.column(call(sampler, "count", time))
+            .or(ExpressionUtils.column(call(sampler, "tell", told))));
   }
 
   /**
@@ -82,13 +102,9 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
   }
 
   /**
-   * A call of {@link #count} in the generated code: it takes a long and not an object, as
-   * a user-defined function does, at a third of the cost.
+   * A call in the generated code: it takes a long and not an object, as a user-defined
+   * function does, at a third of the cost.
    */
-  private Expression countCall(Column time) {
-    return call(this, "count", time);
-  }
-
   private static Expression call(Object target, String method, Column argument) {
     // Not deterministic, or Spark would move it below an aggregate or a watermark, where
     // other rows flow, or merge it with another predicate, which then decides what it sees.
@@ -113,10 +129,11 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
   /**
    * What a batch counted; the batches before it are forgotten.
    *
-   * @return null: no row; else 64-bit numbers: the newest event time, how many panes are
-   *     counted together, how many event times are in the sample, the sample, how many
-   *     panes there are, and of each its start and its rows; then for each place that is
-   *     known its number, its panes and their rows, as before
+   * @return null: no row; else 64-bit numbers, how many of them stands first: the newest
+   *     event time, how many panes are counted together, how many event times are in the
+   *     sample, the sample, how many panes there are, and of each its start and its rows;
+   *     then for each place that is known its number, its panes and their rows, as before.
+   *     Behind the numbers are the texts of the sample, a line each; nothing without texts
    */
   public synchronized byte[] take(long batchId) {
     Map<Long, Panes> found = batches.get(batchId);
@@ -126,13 +143,14 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
     }
     Panes all = new Panes(width, most);
     found.values().forEach(all::merge);
-    int numbers = 4 + all.sampled + 2 * all.rows.size();
+    int numbers = 5 + all.sampled + 2 * all.rows.size();
     for (Map.Entry<Long, Panes> place : found.entrySet()) {
       place.getValue().widenTo(all.together);
       numbers += 2 + 2 * place.getValue().rows.size();
     }
-    ByteBuffer out = ByteBuffer.allocate(Long.BYTES * numbers);
-    out.putLong(all.newest).putLong(all.together).putLong(all.sampled);
+    byte[] texts = all.texts();
+    ByteBuffer out = ByteBuffer.allocate(Long.BYTES * numbers + texts.length);
+    out.putLong(0).putLong(all.newest).putLong(all.together).putLong(all.sampled);
     for (int i = 0; i < all.sampled; i++) {
       out.putLong(all.sample[i]);
     }
@@ -143,6 +161,8 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
             panes.putRows(out.putLong(place));
           }
         });
+    out.putLong(0, out.position() / Long.BYTES - 1);
+    out.put(texts);
     return Arrays.copyOf(out.array(), out.position());
   }
 
@@ -153,13 +173,18 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
    * @return true
    */
   public boolean count(long micros) {
-    if (micros != NO_TIME) {
-      if (current == null) {
-        current = ofBatch(batchId(), Place.ofTask());
-      }
-      current.add(micros);
-    }
+    draws(micros);
     return true;
+  }
+
+  private boolean draws(long micros) {
+    if (micros == NO_TIME) {
+      return false;
+    }
+    if (current == null) {
+      current = ofBatch(batchId(), Place.ofTask());
+    }
+    return current.add(micros);
   }
 
   private static long batchId() {
@@ -219,6 +244,39 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
     return 0L;
   }
 
+  /**
+   * Counts rows, and keeps texts of those that are drawn. Both calls of a task must come to
+   * one object: an accumulator is copied each time it is written, this is not.
+   */
+  public static final class Sampler implements Serializable {
+    private final PaneCounts counts;
+
+    Sampler(PaneCounts counts) {
+      this.counts = counts;
+    }
+
+    /**
+     * Counts a row.
+     *
+     * @param micros as of {@link PaneCounts#count}
+     * @return false: it was drawn for the sample, and {@link #tell} is next
+     */
+    public boolean count(long micros) {
+      return !counts.draws(micros);
+    }
+
+    /**
+     * Keeps a text of the row that was drawn.
+     *
+     * @return true
+     */
+    public boolean tell(UTF8String text) {
+      Panes drawn = counts.current;
+      drawn.told[drawn.sampled - 1] = text.getBytes();
+      return true;
+    }
+  }
+
   /** Which partition of which source a task reads. */
   public static final class Place implements Serializable {
     static final int UNKNOWN = -1;
@@ -264,6 +322,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
     private long newest = Long.MIN_VALUE;
     // Every so many rows, a power of two: of few rows all, of many an even draw.
     private final long[] sample = new long[SAMPLE];
+    private final byte[][] told = new byte[SAMPLE][];
     private int sampled;
     private long every = 1;
     private long seen;
@@ -281,21 +340,25 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
       this.most = most;
     }
 
-    void add(long micros) {
+    /** Whether the row was drawn. */
+    boolean add(long micros) {
       if (micros < start || micros >= end) {
         turnTo(micros);
       }
       count[0]++;
       newest = Math.max(newest, micros);
-      if ((seen++ & (every - 1)) == 0) {
-        draw(micros);
+      if ((seen++ & (every - 1)) != 0) {
+        return false;
       }
+      draw(micros, null);
+      return true;
     }
 
-    private void draw(long micros) {
+    private void draw(long micros, byte[] text) {
       if (sampled == SAMPLE) {
         thin(); // this row is drawn by the wider one too: SAMPLE is even
       }
+      told[sampled] = text;
       sample[sampled++] = micros;
     }
 
@@ -305,6 +368,7 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
       sampled = (sampled + 1) / 2;
       for (int i = 1; i < sampled; i++) {
         sample[i] = sample[2 * i];
+        told[i] = told[2 * i];
       }
     }
 
@@ -363,9 +427,21 @@ public final class PaneCounts extends AccumulatorV2<Long, Long> {
               continue;
             }
           }
-          sample[sampled++] = other.sample[i];
+          draw(other.sample[i], other.told[i]);
         }
       }
+    }
+
+    /** The texts of the sample, a line each; nothing where there is none. */
+    byte[] texts() {
+      StringBuilder lines = new StringBuilder();
+      for (int i = 0; i < sampled; i++) {
+        if (told[i] == null) {
+          return new byte[0];
+        }
+        lines.append(i == 0 ? "" : "\n").append(new String(told[i], StandardCharsets.UTF_8));
+      }
+      return lines.toString().getBytes(StandardCharsets.UTF_8);
     }
 
     void widenTo(long least) {

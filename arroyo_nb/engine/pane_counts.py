@@ -34,6 +34,8 @@ class CountedPanes:
         How many neighbouring panes are counted as one; 1: each is told apart.
     sample
         Event times of some of the rows, at most 64, evenly drawn; of few rows all.
+    told
+        What is told of each row of the sample; nothing where nothing is.
     rows
         Rows by the start of their pane.
     of_partitions
@@ -44,6 +46,7 @@ class CountedPanes:
     newest_us: int
     together: int
     sample: tuple[int, ...]
+    told: tuple[str, ...]
     rows: dict[int, int]
     of_partitions: Mapping[tuple[int, int], Mapping[int, int]] = field(
         default_factory=dict
@@ -66,7 +69,7 @@ class PaneCounts:
     def __init__(self, spark: SparkSession, width_us: int, most: int) -> None:
         self._java = spark._jvm.arroyo_nb.PaneCounts(width_us, most)
 
-    def counted(self, rows: DataFrame, micros: str) -> DataFrame:
+    def counted(self, rows: DataFrame, micros: str, told: str = "") -> DataFrame:
         """The rows as they are, counted on their way; may be called once.
 
         Parameters
@@ -74,10 +77,15 @@ class PaneCounts:
         micros
             Their event time in microseconds since the epoch, as Spark SQL; a row where
             that is NULL is not counted.
+        told
+            What is told of a row of the sample, as Spark SQL, a text of one line; it is
+            evaluated for those rows only. Empty: nothing is.
         """
         from pyspark.sql import DataFrame
 
-        return DataFrame(self._java.counted(rows._jdf, micros), rows.sparkSession)
+        texts = (told,) if told else ()
+        counted = self._java.counted(rows._jdf, micros, *texts)
+        return DataFrame(counted, rows.sparkSession)
 
     def take(self, batch_id: int) -> CountedPanes | None:
         """What a batch counted, None without a row; the batches before it are
@@ -85,7 +93,10 @@ class PaneCounts:
         encoded = self._java.take(batch_id)
         if encoded is None:
             return None
-        numbers = struct.unpack(f">{len(encoded) // 8}q", encoded)
+        (length,) = struct.unpack_from(">q", encoded)
+        end = 8 * (1 + length)
+        numbers = struct.unpack(f">{length}q", encoded[8:end])
+        texts = bytes(encoded[end:]).decode()
         newest, together, drawn, *rest = numbers
         sample, rest = tuple(rest[:drawn]), rest[drawn:]
         rows, rest = _rows_of_panes(rest)
@@ -93,7 +104,8 @@ class PaneCounts:
         while rest:
             place = divmod(rest[0], 2**32)
             parts[place], rest = _rows_of_panes(rest[1:])
-        return CountedPanes(newest, together, sample, rows, parts)
+        told = tuple(texts.split("\n")) if texts else ()
+        return CountedPanes(newest, together, sample, told, rows, parts)
 
 
 def _rows_of_panes(numbers: list[int]) -> tuple[dict[int, int], list[int]]:

@@ -147,6 +147,14 @@ class Format(Protocol):
     def count_notes(self, counts: RecordCounts) -> Iterable[str]:
         """What a reader of a run is told of the counted records, each in a sentence."""
 
+    def shape_note(
+        self,
+        documents: Sequence[Mapping[str, Any]],
+        options: Mapping[str, OptionValue],
+    ) -> str | None:
+        """Why documents of a sample have none of the columns, and what to write; None:
+        their fields are those of rows."""
+
     elsewhere: Mapping[str, str]
     """Formats of other systems that are not read here, and how to come from them to
     this one, for the hint of an error."""
@@ -209,6 +217,14 @@ class FormatBase:
     encoded_in_python = False
     content_type = "application/octet-stream"
     elsewhere: Mapping[str, str] = MappingProxyType({})
+
+    def shape_note(
+        self,
+        documents: Sequence[Mapping[str, Any]],  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> str | None:
+        """None: nothing is known of documents."""
+        return None
 
     def count_notes(self, counts: RecordCounts) -> Iterable[str]:
         """Those that gave no row, and those that are of another schema."""
@@ -492,7 +508,8 @@ class FileFormat(Format, Protocol):
         """
 
     def schema_of(self, file: ListedFile) -> Schema:
-        """The columns of a file, as a table declares them.
+        """The columns of a file, as a table declares them; the type NULL stands for a
+        column that has nothing else.
 
         Raises
         ------

@@ -19,8 +19,11 @@ from arroyo_nb.functions.signature import (
 from arroyo_nb.functions.types import castable
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
+    DATE,
+    INTERVAL,
     PRIMITIVES,
     TEXT,
+    TIME,
     Decimal,
     ListOf,
     Primitive,
@@ -138,7 +141,10 @@ def _cast_type(types: Sequence[Type], literals: Literals) -> Type:
             hint="write arrow_cast(x, 'Int64')",
         )
     target = type_of_name(name)
-    if not castable(types[0], target):
+    is_in_no_view = types[0] in (DATE, TIME, INTERVAL) or isinstance(
+        types[0], Timestamp | ListOf
+    )
+    if not castable(types[0], target) or (name.strip() == "Utf8View" and is_in_no_view):
         raise CatalogProblem(f"Unsupported CAST from {types[0]} to {target}")
     return target
 

@@ -152,7 +152,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "nullif",
-        (Signature(_TWO, Result.COMMON),),
+        (Signature(_TWO, Result.COMMON_OF_ONE_TIME),),
         _nullif,
         "NULL where both are equal",
         Nulls.ALWAYS,

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias
 
+from arroyo_nb.functions.let_binding import is_another_each_time
 from arroyo_nb.repairs import quoted_name
 from arroyo_nb.schema import NULL, ListOf, StructOf, Type, quoted
 
@@ -140,30 +141,35 @@ def datafusion_call(
     `_df_ff71a56451ad359f`(`t`)
     """
     pieces: list[str | int] = []
-    leaves: dict[tuple[str, Type], Operand] = {}
+    leaves: dict[tuple[str, Type, int, int], Operand] = {}
 
-    def leaf(operand: Operand) -> int:
-        leaves.setdefault((operand.sql, operand.type), operand)
-        return [*leaves].index((operand.sql, operand.type))
+    def leaf(argument: Operand, of: int, number: int = 0) -> int:
+        """The place of an argument: one for all that are written alike, but for those
+        that are another value each time, as both of ``uuid() ~ uuid()``."""
+        own = (of, number) if is_another_each_time(argument.sql) else (0, 0)
+        key = (argument.sql, argument.type, *own)
+        leaves.setdefault(key, argument)
+        return [*leaves].index(key)
 
     for place, part in enumerate(_OPERAND.split(template)):
         if place % 2 == 0:
             pieces.append(part)
             continue
-        operand = operands[int(part)]
+        number = int(part)
+        operand = operands[number]
         if operand.constant is not None:
             pieces.append(operand.constant)
         elif operand.type == NULL:
             pieces.append("NULL")
         elif isinstance(operand.sql, DataFusionText):
             inner = operand.sql.evaluated
-            places = [leaf(argument) for argument in inner.arguments]
+            places = [leaf(a, number, n) for n, a in enumerate(inner.arguments)]
             pieces += [p if isinstance(p, str) else places[p] for p in inner.pieces]
         else:
             sql = operand.sql
             if only_where:
                 sql = f"(CASE WHEN {only_where} THEN {sql} END)"
-            pieces.append(leaf(Operand(sql, operand.type)))
+            pieces.append(leaf(Operand(sql, operand.type), number))
     arguments = tuple(leaves.values())
     shown = "".join(p if isinstance(p, str) else f'"a{p}"' for p in pieces)
     call = DataFusionCall(shown, tuple(a.type for a in arguments), result)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.datafusion import text_literal
+from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.signature import (
     Argument,
     Literals,
@@ -110,15 +111,37 @@ def _date_part(arguments: Sequence[Argument]) -> str:
         time = cast(value.sql, DATE, Timestamp()) if is_date else value.sql
         return _PARTS[part].format(time)
     micros = interval_micros(value.sql)
+    if part in _LENGTHS and part != "second":
+        return _wrapped(f"{micros} div {_LENGTHS[part]}L")
+    return once(lambda texts: _part_of_length(part, texts[0]), [micros])
+
+
+_PER_SECOND = {"second": 1, "millisecond": 1000, "microsecond": SECOND_US}
+_MOST_US = (2**31 - 1) // 1000
+"""The longest length whose nanoseconds are an INT: about two seconds."""
+
+
+def _part_of_length(part: str, micros: str) -> str:
+    """Seconds and what is less, by DataFusion's steps. It takes whole seconds and
+    nanoseconds apart, each as an INT: NULL where there are more seconds, no fraction
+    where there are more nanoseconds."""
+    seconds = f"{micros} div {SECOND_US}L"
     if part == "epoch":
-        return f"CAST({micros} div {SECOND_US} AS DOUBLE)"
-    if part in _LENGTHS:
-        count = f"{micros} div {_LENGTHS[part]}L"
+        whole = f"CAST({seconds} AS DOUBLE)"
+        nanos = f"CAST({micros} % {SECOND_US}L * 1000L AS DOUBLE)"
+        exact = f"{whole} + {nanos} / 1e9D"
     else:
-        # The fraction of the second is cut off in these, too.
-        smaller = 1000 if part == "millisecond" else SECOND_US
-        count = f"{micros} div {SECOND_US}L * {smaller}L"
-    # It is an INT that wraps around.
+        per_second = _PER_SECOND[part]
+        whole = _wrapped(f"{seconds} * {per_second}L")
+        exact = f"CAST({micros} div {SECOND_US // per_second}L AS INT)"
+    return (
+        f"CASE WHEN {micros} BETWEEN -{_MOST_US}L AND {_MOST_US}L THEN {exact} "
+        f"WHEN {seconds} BETWEEN -{2**31}L AND {2**31 - 1}L THEN {whole} END"
+    )
+
+
+def _wrapped(count: str) -> str:
+    """An INT that wraps around."""
     return f"CAST(pmod({count} + {2**31}L, {2**32}L) - {2**31}L AS INT)"
 
 

@@ -57,6 +57,12 @@ def _precision(types: Sequence[Type], _: Literals) -> Type:
     return types[1] if isinstance(types[1], Timestamp) else _TIME
 
 
+def _bin_precision(types: Sequence[Type], literals: Literals) -> Type:
+    """That of the time, but where the origin has another than the finest."""
+    is_finest = len(types) < 3 or types[2] in (_TIME, NULL)
+    return _precision(types, literals) if is_finest else _TIME
+
+
 def _date_trunc(arguments: Sequence[Argument]) -> str:
     unit = literal_word(arguments[0], _UNITS, "the unit of date_trunc")
     time = _time(arguments[1])
@@ -73,10 +79,12 @@ def _date_bin(arguments: Sequence[Argument]) -> str:
     """The start of the bin: bins are counted from the origin, else the epoch."""
     width, time, *origin = arguments
     micros = f"unix_micros({_time(time)})"
-    since = f"unix_micros({origin[0].sql})" if origin else "0L"
+    since = f"unix_micros({_time(origin[0])})" if origin else "0L"
     width_us = interval_micros(width.sql)
     start = f"timestamp_micros({micros} - pmod({micros} - {since}, {width_us}))"
-    return cast(start, _TIME, time.type) if isinstance(time.type, Timestamp) else start
+    is_finest = all(o.type == _TIME and o.literal is None for o in origin)
+    is_kept = isinstance(time.type, Timestamp) and is_finest
+    return cast(start, _TIME, time.type) if is_kept else start
 
 
 def _date_bin_elsewhere(arguments: Sequence[Argument]) -> str:
@@ -193,10 +201,12 @@ def _local_type(types: Sequence[Type], _: Literals) -> Type:
     return types[0]
 
 
+_BIN = (INTERVAL, ParameterKind.MOMENT, ParameterKind.MOMENT)
+
 FUNCTIONS = (
     ScalarFunction(
         "date_bin",
-        (Signature((INTERVAL, ParameterKind.MOMENT, _TIME), _precision, optional=1),),
+        (Signature(_BIN, _bin_precision, optional=1),),
         _date_bin,
         "start of the bin: date_bin(width, time, origin); the width may have months",
         example="date_bin(INTERVAL '1 day', '2024-03-01 10:40:00') "
@@ -213,7 +223,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "make_date",
-        (Signature((INT, INT, INT), DATE),),
+        (Signature((ParameterKind.DAY_PART,) * 3, DATE),),
         _make_date,
         "the date of year, month, day",
         example="make_date(2024, 2, 29) -> 2024-02-29",
@@ -221,7 +231,7 @@ FUNCTIONS = (
     ScalarFunction(
         "to_char",
         tuple(
-            Signature((parameter, TEXT), TEXT)
+            Signature((parameter, ParameterKind.AS_TEXT), TEXT)
             for parameter in (ParameterKind.MOMENT, TIME, INTERVAL)
         ),
         _to_char,

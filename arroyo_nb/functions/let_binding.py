@@ -23,6 +23,16 @@ _OF_PYTHON = re.compile(r"\b(?:_df|udf_\w+)_[0-9a-f]{16}")
 
 _LAMBDA = " -> "
 
+
+def is_another_each_time(text: str) -> bool:
+    """Whether a SQL text may give another value each time that it is computed.
+
+    >>> is_another_each_time("upper(uuid())"), is_another_each_time("upper(`s`)")
+    (True, False)
+    """
+    return _AGAIN.search(text) is not None
+
+
 _depth: ContextVar[int] = ContextVar("nested_bindings", default=0)
 """In how many bodies of lambdas the text stands that is being written."""
 
@@ -40,7 +50,7 @@ def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
     >>> print(once(lambda a: f"{a[0]} * {a[0]}", ["rand()"])[:47])
     element_at(transform(array(struct(rand() AS a0_
     """
-    long = [n for n, t in enumerate(texts) if len(t) >= LONG or _AGAIN.search(t)]
+    long = [n for n, t in enumerate(texts) if len(t) >= LONG or is_another_each_time(t)]
     of_python = [n for n, text in enumerate(texts) if _OF_PYTHON.search(text)]
     if not long and not of_python:
         return write(texts)

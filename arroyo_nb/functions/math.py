@@ -14,15 +14,24 @@ from arroyo_nb.functions import decimals, floats
 from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
+    Literals,
     Nulls,
     ParameterKind,
-    Result,
     ScalarFunction,
     Signature,
     Template,
     same_call,
 )
-from arroyo_nb.schema import BIGINT, BOOLEAN, DOUBLE, FLOAT, Decimal, spark_type
+from arroyo_nb.schema import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    NULL,
+    Decimal,
+    Type,
+    spark_type,
+)
 
 _ONE = (Signature((ParameterKind.FLOAT,), FLOAT), Signature((DOUBLE,), DOUBLE))
 _TWO = (
@@ -61,6 +70,10 @@ def _absolute(arguments: Sequence[Argument]) -> str:
     if isinstance(argument.type, Decimal):
         return decimals.absolute(argument.sql, argument.type)
     return f"abs({argument.sql})"
+
+
+def _absolute_type(types: Sequence[Type], _: Literals) -> Type:
+    return DOUBLE if types[0] == NULL else types[0]
 
 
 def _truncated_to(arguments: Sequence[Argument]) -> str:
@@ -130,7 +143,7 @@ FUNCTIONS = (
         "abs",
         _absolute,
         "absolute value",
-        Signature((ParameterKind.NUMBER,), Result.FIRST),
+        Signature((ParameterKind.NUMBER,), _absolute_type),
         example="abs(-3) -> 3",
     ),
     _same(

@@ -22,7 +22,9 @@ _NOT_IN_RUST = re.compile(
     r"|(?<!\\)(?:\\\\)*(?P<back_reference>\\[1-9]|\\k<)"
 )
 # Letters that mean nothing after a backslash, to Rust.
-_NO_ESCAPES = frozenset("CEFIJKLMOQTYgijlmoqy")
+_NO_ESCAPES = frozenset("CEFGHIJKLMNOQRTVXYZceghijlmoqy")
+# Letters that want a name, a number or a group after them.
+_INCOMPLETE = frozenset((r"\p", r"\P", r"\x", r"\u", r"\k"))
 
 ANOTHER_WAY = (
     "put what is wanted into a group, as in regexp_match(text, 'a([0-9]+)b')[1]; or "
@@ -45,7 +47,7 @@ def fault(pattern: str) -> str | None:
     ('missing ), unterminated subpattern', None)
     """
     for escape in _ESCAPED.findall(pattern):
-        if escape[1] in _NO_ESCAPES:
+        if escape[1] in _NO_ESCAPES or escape in _INCOMPLETE:
             return f"unknown escape {escape}"
     if any("x" in flags for flags, _ in _FLAGS.findall(pattern)):
         # Comments may hold anything.

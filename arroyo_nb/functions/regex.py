@@ -171,7 +171,8 @@ def _replace(arguments: Sequence[Argument]) -> str:
     is given the first match alone."""
     text, pattern, by, *flags = arguments
     java = _spark(pattern, flags, "g")
-    new = quoted_text(java_replacement(by.literal or ""))
+    # Java knows no ${1}; behind it stands no digit that would be one of its number.
+    new = quoted_text(_BRACED_GROUP.sub(r"$\1", by.literal or ""))
     if "g" in _letters(flags, also="g"):
         return f"regexp_replace({text.sql}, {java}, {new})"
     place, found = (f"{f}({text.sql}, {java})" for f in ("regexp_instr", _FIRST))
@@ -197,24 +198,8 @@ def _replace_elsewhere(arguments: Sequence[Argument]) -> str:
 _GROUPS = re.compile(r"\$\{?([0-9])")
 # A replacement without groups, or with groups that are numbered alike.
 _ALIKE = re.compile(r"[^$\\]*|(?:[^$\\0-9]|\$\{[1-9]\}|\$[1-9](?!\w))*", re.ASCII)
+_BRACED_GROUP = re.compile(r"\$\{([1-9])\}")
 _FIRST = "regexp_substr"
-_GROUP = re.compile(r"\$\$|\$\{(\w+)\}|\$(\w+)|\\(\d+)|[\\$]")
-
-
-def java_replacement(text: str) -> str:
-    r"""A replacement as Java reads it: groups ``$1``, ``${1}``, ``\1`` and ``$name``.
-
-    >>> java_replacement(r"${1}-\2 $$ $name")
-    '$1-$2 \\$ ${name}'
-    """
-
-    def rewritten(found: re.Match[str]) -> str:
-        group = found[1] or found[2] or found[3]
-        if group is None:
-            return "\\" + found[0][0]
-        return f"${group}" if group.isdigit() else f"${{{group}}}"
-
-    return _GROUP.sub(rewritten, text)
 
 
 FUNCTIONS = (

@@ -43,8 +43,10 @@ from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
+    DATE,
     EPOCH,
     FLOAT,
+    INT,
     JSON,
     JSON_VALUE,
     NULL,
@@ -70,7 +72,7 @@ class ParameterKind(Enum):
     JSON has names and indices. FLOAT and BIGINT take no other type, and FLOAT_OR_WHOLE
     makes a FLOAT of what it takes. A moment is a TIMESTAMP of any precision, or a DATE;
     a text is read as a TIMESTAMP. A key becomes one of the map's, which is the first
-    argument."""
+    argument. A part of a day is a whole number, or the text of one."""
 
     ANY = "any"
     NUMBER = "number"
@@ -89,6 +91,7 @@ class ParameterKind(Enum):
     BIGINT = "BIGINT"
     MOMENT = "TIMESTAMP"
     MAP_KEY = "key of the map"
+    DAY_PART = "INT"
 
 
 _RELATED_LISTS = (ParameterKind.LIST, ParameterKind.TYPED_LIST)
@@ -104,6 +107,7 @@ class Result(Enum):
     FIRST = "the first argument's"
     COMMON = "common to all arguments"
     COMPARED = "the one in which the arguments are compared"
+    COMMON_OF_ONE_TIME = "common to all arguments, which are no different times"
     COMMON_OR_TEXT = "common to all arguments, or TEXT"
     ELEMENT = "the list's element"
     LIST_OR_NULL = "a list of what is common to all; of a bare NULL one"
@@ -217,7 +221,12 @@ class Signature:
         match self.result:
             case Result.FIRST:
                 return types[0]
-            case Result.COMMON | Result.COMMON_OR_TEXT | Result.COMPARED:
+            case (
+                Result.COMMON
+                | Result.COMMON_OF_ONE_TIME
+                | Result.COMMON_OR_TEXT
+                | Result.COMPARED
+            ):
                 return self._common(types) or NULL
             case Result.LIST_OR_NULL if types[0] == NULL:
                 return NULL
@@ -287,6 +296,10 @@ class Signature:
                 return compared_type(unified)
             case Result.COMMON_OR_TEXT:
                 return _common_or_text(unified)
+            case Result.COMMON_OF_ONE_TIME if (
+                len(set(filter(_is_day_or_time, unified))) > 1
+            ):
+                return None
             case _:
                 return chosen_type(unified)
 
@@ -326,6 +339,8 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return isinstance(given, ListOf)
         case ParameterKind.AS_TEXT:
             return castable(given, TEXT)
+        case ParameterKind.DAY_PART:
+            return is_integer(given) or given == TEXT
         case ParameterKind.WHOLE:
             return is_integer(given) and given != BIGINT_UNSIGNED
         case ParameterKind.DOCUMENT:
@@ -347,10 +362,15 @@ def _fits(given: Type, wanted: Parameter) -> bool:
 
 _UNIFYING = (
     Result.COMMON,
+    Result.COMMON_OF_ONE_TIME,
     Result.COMMON_OR_TEXT,
     Result.COMPARED,
     Result.LIST_OF_COMMON,
 )
+
+
+def _is_day_or_time(type_: Type) -> bool:
+    return isinstance(type_, Timestamp) or type_ == DATE
 
 
 def _common_or_text(types: Sequence[Type]) -> Type | None:
@@ -370,6 +390,8 @@ def _own(given: Type, wanted: Parameter) -> Type:
         return FLOAT
     if wanted is ParameterKind.AS_TEXT:
         return TEXT
+    if wanted is ParameterKind.DAY_PART:
+        return INT
     if wanted is ParameterKind.MOMENT and given in (TEXT, NULL):
         return Timestamp()
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given

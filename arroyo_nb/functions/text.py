@@ -454,9 +454,11 @@ FUNCTIONS = (
         "translate",
         (_SHOWN, _SHOWN, _SHOWN),
         TEXT,
-        "translate({0}, {1}, {2})",
+        # Spark takes the first of two like characters, and parts of a character.
+        None,
         "characters of the second replaced by those of the third",
         example="translate('abc', 'ab', 'xy') -> 'xyc'",
+        datafusion=same_call("translate"),
     ),
     _row(
         "upper",

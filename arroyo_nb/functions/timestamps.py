@@ -11,6 +11,7 @@ from arroyo_nb.functions.signature import (
     Argument,
     DataFusionTemplate,
     Literals,
+    ParameterKind,
     ScalarFunction,
     Signature,
     SignatureProblem,
@@ -78,11 +79,22 @@ def _to_timestamp(digits: int, unit_digits: int) -> Template:
         (value,) = arguments
         if value.type == BIGINT:
             return cast(value.sql, BIGINT, Timestamp(unit_digits))
+        if isinstance(value.type, Decimal):
+            seconds = cast(value.sql, value.type, BIGINT)
+            return cast(seconds, BIGINT, Timestamp(unit_digits))
         if value.type == DOUBLE:
             return cast(f"timestamp_seconds({value.sql})", _TIME, result)
         return cast(value.sql, value.type, result)
 
     return template
+
+
+def _whole_seconds(types: Sequence[Type], literals: Literals) -> Type:
+    if not isinstance(types[0], Decimal):
+        return _only("to_timestamp_seconds", Timestamp(0), (INT, BIGINT))(
+            types, literals
+        )
+    return Timestamp(0)
 
 
 def _timestamps(
@@ -92,10 +104,13 @@ def _timestamps(
     # Seconds may have a fraction in one of them.
     fractions = (DOUBLE,) if name == "to_timestamp" else ()
     checked = _only(name, result, (INT, BIGINT, *fractions))
+    # Its DECIMALs are whole seconds.
+    decimals = Signature((ParameterKind.DECIMAL,), _whole_seconds)
     return ScalarFunction(
         name,
         (
             Signature((BIGINT,), checked),
+            *([decimals] if name == "to_timestamp_seconds" else ()),
             Signature((DOUBLE,), checked),
             Signature((_TIME,), checked),
             Signature((TEXT, TEXT), result, repeats=True),

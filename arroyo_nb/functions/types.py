@@ -242,6 +242,18 @@ def compared_type(types: Sequence[Type]) -> Type | None:
     return common
 
 
+def case_type(types: Sequence[Type]) -> Type | None:
+    """The type of the results of CASE, and of what its WHENs are compared in; None
+    where there is none. It is that of a comparison, but of a text and a TIMESTAMP it is
+    the finest TIMESTAMP.
+
+    >>> print(case_type([Timestamp(3), TEXT]), case_type([Timestamp(3), Timestamp(6)]))
+    TIMESTAMP TIMESTAMP(3)
+    """
+    common = compared_type(types)
+    return Timestamp() if isinstance(common, Timestamp) and TEXT in types else common
+
+
 def calculated_type(one: Type, other: Type) -> Type | None:
     """The type in which an arithmetic operator calculates; None where there is none.
     Beside FLOAT or DOUBLE a DECIMAL is one too.
@@ -275,7 +287,10 @@ def _wider(one: Type, other: Type) -> Type | None:
     for weaker, temporal in _READ_AS.items():
         if weaker in pair:
             (other,) = pair - {weaker}
-            return other if isinstance(other, Timestamp) or other in temporal else None
+            if isinstance(other, Timestamp):
+                # A DATE is cast to the finest.
+                return Timestamp() if weaker == DATE else other
+            return other if other in temporal else None
     return None
 
 
@@ -296,19 +311,17 @@ def element_type(lists: Sequence[Type], values: Sequence[Type]) -> Type | None:
     if TEXT in types and types - {TEXT, JSON}:
         return None
     common = common_type(types)
-    exact = (Decimal, Timestamp)
-    if values and any(isinstance(t, exact) or t == BIGINT_UNSIGNED for t in types):
-        # Whole numbers without a sign become wider ones, decimals wider decimals.
-        kinds = {type(t) for t in types - {DATE}}
-        is_wider = common in types or all(isinstance(t, Decimal) for t in types)
-        is_one_time = len(types - {DATE}) == 1
-        if len(kinds) > 1 or not (is_wider if Timestamp not in kinds else is_one_time):
-            return None
+    if isinstance(common, Timestamp) and DATE in types and len(values) == 1:
+        return common
+    if isinstance(common, Decimal | Timestamp):
+        # What is exact is not cast where it is no list.
+        uncast = {common, NULL, DATE} if common == Timestamp() else {common}
+        return common if {*values} <= uncast else None
     return common
 
 
 _READ_AS: dict[Type, tuple[Type, ...]] = {
-    TEXT: (DATE, INTERVAL, TIME, BYTEA),
+    TEXT: (DATE, TIME, BYTEA),
     DATE: (),
 }
 

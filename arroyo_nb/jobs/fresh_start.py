@@ -7,16 +7,17 @@ job that reads its sources from the beginning writes their results once more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, takewhile
 from pathlib import Path
 
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import CONNECTORS, Offsets, holding, is_streamed
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.nodes import Source
+from arroyo_nb.plan.nodes import SessionWindow, Source, WindowAggregate
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.progress import LoggedBatch, slower
+from arroyo_nb.run.observe.snapshot import before_end, naive
 from arroyo_nb.run.sources.reader import SourceOffset, topic_key
 from arroyo_nb.state.files import OUTPUTS
 from arroyo_nb.with_options import Holds
@@ -31,14 +32,35 @@ def fresh_start_notes(plan: Plan, old_state: Path | None) -> tuple[str, ...]:
     old_state
         The folder of the run before, which may be gone or unreadable.
     """
-    places = {} if old_state is None else _read_places(old_state)
+    batches = [] if old_state is None else _newest_batches(old_state)
+    places = _read_places(batches)
     sinks = dict.fromkeys(sink.table.name for sink in plan.sinks if sink.table)
     written = " and ".join(f"'{name}'" for name in sinks) or "the output"
-    return tuple(
+    notes = [
         note
         for table in _sources(plan)
         for note in _notes(table, written, _offsets(table, places))
-    )
+    ]
+    return (*notes, *_windows_written(plan, batches))
+
+
+def _windows_written(
+    plan: Plan, batches: Sequence[LoggedBatch | None]
+) -> Iterator[str]:
+    """How to write none of the windows twice that the old run has closed."""
+    for sink, batch in zip(plan.sinks, batches, strict=False):
+        windows = [n for n in walk(sink) if isinstance(n, WindowAggregate) and n.assign]
+        mark = None if batch is None else before_end(naive(batch.watermark))
+        # A session may have grown into another one by then.
+        kinds = [type(window.assign) for window in windows]
+        if mark is None or len(kinds) != 1 or SessionWindow in kinds:
+            continue
+        end = f"{windows[0].window_name}.end > TIMESTAMP '{mark:%Y-%m-%d %H:%M:%S.%f}'"
+        yield (
+            f"'{sink.name}' has the windows that end up to {mark}: to write none of "
+            "them twice and the others whole, read the sources from their beginning, "
+            f"with HAVING {end}"
+        )
 
 
 def _notes(table: ConnectorTable, written: str, offsets: Offsets) -> Iterator[str]:
@@ -83,12 +105,23 @@ def _offsets(table: ConnectorTable, places: Mapping[str, SourceOffset]) -> Offse
     return {}
 
 
-def _read_places(folder: Path) -> Mapping[str, SourceOffset]:
+def _newest_batches(folder: Path) -> list[LoggedBatch | None]:
+    """The newest micro-batch of each query of a run, in their order."""
+    places = (folder / OUTPUTS / str(number) / "checkpoint" for number in count())
+    return [_newest(place) for place in takewhile(Path.is_dir, places)]
+
+
+def _newest(checkpoint: Path) -> LoggedBatch | None:
+    try:
+        return LoggedBatch.newest(checkpoint)
+    except (OSError, ValueError):
+        return None
+
+
+def _read_places(batches: Iterable[LoggedBatch | None]) -> Mapping[str, SourceOffset]:
     """How far the slowest query of a run has read each topic."""
     found: dict[str, SourceOffset] = {}
-    for checkpoint in sorted(folder.glob(f"{OUTPUTS}/*/checkpoint")):
-        with suppress(OSError, ValueError):
-            batch = LoggedBatch.newest(checkpoint)
-            for key, place in ({} if batch is None else batch.places).items():
-                found[key] = slower(found[key], place) if key in found else place
+    for batch in batches:
+        for key, place in ({} if batch is None else batch.places).items():
+            found[key] = slower(found[key], place) if key in found else place
     return found

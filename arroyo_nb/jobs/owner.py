@@ -174,7 +174,8 @@ def stop_job(
             # One that starts has nothing to bring to an end, and no folder perhaps.
             if mode is not None and job.state != _STARTING:
                 _leave_request(folder, mode)
-            os.kill(job.pid, signal.SIGKILL if mode is None else signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(job.pid, signal.SIGKILL if mode is None else signal.SIGTERM)
         _await_end(folder, job, check)
     else:
         job = None

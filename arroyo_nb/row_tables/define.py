@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from arroyo_nb.allowed_roots import current_roots
+from arroyo_nb.allowed_roots import current_roots, user_text
 from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import ArroyoError, CatalogProblem, RunProblem
@@ -121,7 +121,8 @@ def read_rows(
     if isinstance(data, str) and data.endswith(_TEXT_FILES) and "\n" not in data:
         data = user_path(data)
     if isinstance(data, Path):
-        source = ScriptText(_file_text(data), data.name)
+        text = user_text(data, "read it with pandas, and hand in the DataFrame")
+        source = ScriptText(text, data.name)
         return rows_of_text(
             source, event_time, arrives, is_file=True, declared=declared, types=types
         )
@@ -227,19 +228,6 @@ def define_rows(
         notes,
     )
     return after, made
-
-
-def _file_text(path: Path) -> str:
-    current_roots().check(path, str(path))
-    with refusals("read", str(path)):
-        try:
-            # Spreadsheets begin a file with a mark of its encoding.
-            return path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise RunProblem(
-                f"'{path}' is no text in UTF-8: byte {error.start}",
-                hint="read it with pandas, and hand in the DataFrame",
-            ) from None
 
 
 def _plays(table: Relation, place: Path) -> bool:

@@ -31,6 +31,11 @@ from arroyo_nb.row_tables.grid import (
     named_separator,
     read_grid,
 )
+from arroyo_nb.row_tables.notations import (
+    is_other_number,
+    is_other_time,
+    notation_of,
+)
 from arroyo_nb.row_tables.values import (
     inferred_type,
     looks_like_time,
@@ -158,11 +163,13 @@ def _notes(grid: Grid, columns: Sequence[_Column], source: ScriptText) -> Iterat
             continue
         line, _ = source.place(found.cell.span.start)
         name, text = column.field.name, shown_text(found.cell.text)
-        todo = "an empty cell is NULL"
-        if found.meant is not None:
+        reason, todo = found.reason, "an empty cell is NULL"
+        if written := notation_of(written_name(name), found.others):
+            reason, todo = written
+        elif found.meant is not None:
             pair = quote(f"{name}={found.meant}")
             todo = f"for numbers write {pair} behind the name of the table"
-        yield f"{name} is {TEXT}, as '{text}' in line {line} {found.reason}; {todo}"
+        yield f"{name} is {TEXT}, as '{text}' in line {line} {reason}; {todo}"
 
 
 def _columns(
@@ -213,11 +220,17 @@ def _columns(
         if declared is not None:
             field = _declared_field(declared, name, type_text, cell)
         elif type_text or told is not None:
-            field = (
-                _typed_field(name, type_text, type_at)
-                if told is None
-                else _told_field(name, told)
-            )
+            try:
+                field = (
+                    _typed_field(name, type_text, type_at)
+                    if told is None
+                    else _told_field(name, told)
+                )
+            except ArroyoError as problem:
+                if len(grid.header) == 1:
+                    words = " | ".join(f"{name} {type_text}".split())
+                    problem.hint = f"separate columns by bars: {words}"
+                raise
             _check_readable(field, cell)
         else:
             cells = (row.cells[number] for row in grid.rows)
@@ -434,6 +447,11 @@ def _missing(cell: Cell, name: str) -> ArroyoError:
 
 
 def _wrong_value(cell: Cell, name: str, type_: Type, hint: str) -> ArroyoError:
+    looks_other = is_other_time if isinstance(type_, Timestamp) else is_other_number
+    if looks_other(cell.text):
+        written = notation_of(written_name(name), [cell.text])
+        assert written is not None, "there is a text"
+        hint = f"{hint}; or declare it TEXT, and {written.todo}"
     return CatalogProblem(
         f"'{cell.text}' is not a value of '{name}', which is {type_}",
         span=cell.span,

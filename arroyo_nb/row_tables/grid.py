@@ -328,7 +328,13 @@ def _quoted(line: _Line, begin: int, form: Form) -> tuple[Cell, int]:
         raise SyntaxProblem(
             f"{named_separator(form.separator)} is missing behind the quoted text",
             span=Span(line.start + after, line.start + after + 1),
-            hint="a quote that is part of the text is written twice",
+            hint="a quote that is part of the text is written twice"
+            + (
+                "; a CSV file that has \\ before it is read with pandas: "
+                "read_csv(..., escapechar='\\\\'), and hand in the DataFrame"
+                if text.endswith("\\")
+                else ""
+            ),
         )
     return Cell(text, span, is_quoted=True), after
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.row_tables import FIXED_DAY
 from arroyo_nb.row_tables.grid import Cell
+from arroyo_nb.row_tables.notations import is_other_number, is_other_time
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,
@@ -78,11 +79,14 @@ class WhyText(NamedTuple):
         The cell, and the end of the sentence that begins with it.
     meant
         The type that all cells of the column can be read as; None: there is none.
+    others
+        The texts of its cells that are numbers or times of another notation.
     """
 
     cell: Cell
     reason: str
     meant: Type | None = None
+    others: tuple[str, ...] = ()
 
 
 def why_text(cells: Iterable[Cell], *, is_csv: bool) -> WhyText | None:
@@ -91,12 +95,15 @@ def why_text(cells: Iterable[Cell], *, is_csv: bool) -> WhyText | None:
     present = [cell for cell in cells if not cell.is_null]
     if not is_csv and any(cell.is_quoted for cell in present):
         return None
-    for what, looks in _KINDS:
-        others = [cell for cell in present if not looks(cell.text)]
+    for what, looks, looks_other in _KINDS:
+        strange = [cell for cell in present if looks_other(cell.text)]
+        others = [c for c in present if not looks(c.text) and not looks_other(c.text)]
         if 2 * len(others) > len(present):
             continue
         if others:
             return WhyText(others[0], f"is no {what}")
+        if strange:
+            return WhyText(strange[0], "", others=tuple(c.text for c in strange))
         # Each is a number, and some are no number of a column.
         are_whole = all(_is_bigint(cell.text) for cell in present)
         meant = BIGINT if are_whole else DOUBLE
@@ -164,11 +171,13 @@ _INFERRED: tuple[tuple[Type, Callable[[str], bool]], ...] = (
     (Timestamp(), looks_like_time),
 )
 _NUMBERS = (_looks_like_bigint, _looks_like_double)
-_KINDS: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    ("number", lambda text: _NUMBER.match(text) is not None),
-    ("time", looks_like_time),
-    ("truth value", _is_boolean),
+_KINDS: tuple[tuple[str, Callable[[str], bool], Callable[[str], bool]], ...] = (
+    ("number", lambda text: _NUMBER.match(text) is not None, is_other_number),
+    ("time", looks_like_time, is_other_time),
+    ("truth value", _is_boolean, lambda _: False),
 )
+"""What most cells of a column may be: its name, what a cell has of it, and what a cell
+has not, though it is written so elsewhere."""
 
 
 def reader(type_: Type) -> Callable[[str], object] | None:

@@ -71,6 +71,10 @@ class Ending:
             for output in self._outputs:
                 output.observation.lived_s = life.elapsed_s
             life.end(state, note)
+        self.tell_listeners()
+
+    def tell_listeners(self) -> None:
+        """Call who wants to know that the run has ended."""
         for callback in self.listeners:
             try:
                 callback()

@@ -93,6 +93,8 @@ class Execution:
         # A later engine knows nothing of the queries of one that died.
         self._generation = -1
         self._restarts_left = MOST_RESTARTS
+        # Queries that were started again and have shown no sign of life since.
+        self._started_again: set[Output] = set()
 
     def on_progress(self, callback: Callable[[], object]) -> None:
         """Have a function called after each poll that found a micro-batch."""
@@ -110,7 +112,10 @@ class Execution:
         # it comes to the stop, sources must release nothing more.
         if mode is not StopMode.GRACEFUL:
             self.sources.close()
-        if self._life.state.ended or self._life.withdraw(note):
+        if self._life.state.ended:
+            return
+        if self._life.withdraw(note):
+            self._engine.worker.post(self._ending.tell_listeners)
             return
         if mode is StopMode.IMMEDIATE:
             self._engine.worker.post(partial(self._end, RunState.STOPPED, note))
@@ -192,6 +197,7 @@ class Execution:
             output.end_topics(self.sources.ending_topics(output.sink))
             output.size_batches(self.sources.topics(output.sink))
         self._input.look()
+        self._note_signs_of_life()
         if news:
             read = ((o.sink, o.observation.positions) for o in self.outputs)
             # Only what batches have committed is let go; a batch that is run again
@@ -200,6 +206,16 @@ class Execution:
             for callback in self._ending.listeners:
                 callback()
             self._starter.claim.note_files()
+
+    def _note_signs_of_life(self) -> None:
+        """Stop telling that queries were started again once each has ended a
+        micro-batch, or has found that there is nothing to read."""
+        if not self._started_again:
+            return
+        silent = {o for o in self._started_again if o.is_unread and not o.is_idle()}
+        self._started_again = silent
+        if not silent:
+            self._life.restore_note()
 
     def _failure(self) -> BaseException | None:
         return next(filter(None, (o.failure() for o in self.outputs)), None)
@@ -224,9 +240,10 @@ class Execution:
                 for topic in topics:
                     topic.meet_added()
             self._starter.start(self.outputs.index(output))
+        self._started_again.update(failed)
         tried = MOST_RESTARTS - self._restarts_left
-        self._life.move(
-            self._life.state, f"{met}: starting it again, {tried} of {MOST_RESTARTS}"
+        self._life.interrupt_note(
+            f"{met}: starting it again, {tried} of {MOST_RESTARTS}"
         )
         return True
 

@@ -41,6 +41,8 @@ class Lifecycle:
         self.error: ArroyoError | None = None
         self.is_begun = False
         self.lock = RLock()
+        # What is said once :meth:`interrupt_note` is over.
+        self._note_after: str | None = None
         self._begun_s = time.monotonic() - lived_s
         self._opened_s = time.monotonic()
         self._started_s: float | None = None
@@ -98,4 +100,17 @@ class Lifecycle:
     def move(self, state: RunState, note: str) -> None:
         """Change the state and the note together."""
         with self.lock:
-            self.state, self.note = state, note
+            self.state, self.note, self._note_after = state, note, None
+
+    def interrupt_note(self, note: str) -> None:
+        """Say something else for a while, until :meth:`restore_note`."""
+        with self.lock:
+            if self._note_after is None:
+                self._note_after = self.note
+            self.note = note
+
+    def restore_note(self) -> None:
+        """Say again what was said before; nothing changes where the state has moved."""
+        with self.lock:
+            if self._note_after is not None:
+                self.note, self._note_after = self._note_after, None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
-from arroyo_nb.run.observe.late_table import windows_of
+from arroyo_nb.run.observe.late_table import sampled_late_rows, windows_of
 from arroyo_nb.run.observe.moments import Moments
 from arroyo_nb.run.observe.run_moments import numbered_output
 from arroyo_nb.run.observe.snapshot import Moment, Snapshot
@@ -103,6 +103,13 @@ class LoadedTrace(RunResults):
     def windows(self, output: int = 0) -> pa.Table:
         """The windows at the end; see :meth:`arroyo_nb.run.run.Run.windows`."""
         return windows_of(self.snapshot(0, output).windows)
+
+    def late(self, output: int = 0) -> pa.Table:
+        """The late rows that the trace has: some of each micro-batch, of few rows all;
+        a warning says how many others there were. Their key and first values are
+        texts; the other columns are those of :meth:`arroyo_nb.run.run.Run.late`."""
+        traced = self._output(output).trace.window
+        return sampled_late_rows(traced, f"output {output} of '{self.name}'")
 
     def _output(self, output: int) -> TracedOutput:
         return numbered_output(self._run.outputs, output)

@@ -7,6 +7,7 @@ none of them waits for Spark unless its name says so.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 import weakref
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
     from arroyo_nb.run.observe.findings import Report
     from arroyo_nb.run.observe.moments import Moments
     from arroyo_nb.run.observe.progress import TriggerProgress
+    from arroyo_nb.run.output import Output
     from arroyo_nb.run.results.preview import OnRows, Preview
 
+
+_log = logging.getLogger(__name__)
 
 REPR_ROWS = 10
 """Rows that a run shows of itself."""
@@ -178,18 +182,23 @@ class Run(BackgroundTask, RunResults):
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """Tables that were declared anew after this run had read them."""
+        """Tables, views and functions (as ``name()``) that were declared anew after
+        this run began."""
         return tuple(self._stale)
 
-    def mark_stale(self, table: str) -> None:
-        """Note that a table is another one now: the rows here are of the one before."""
-        self._stale[table] = None
+    def mark_stale(self, name: str) -> None:
+        """Note that what it reads or calls is another one now: the rows here are of the
+        one before."""
+        self._stale[name] = None
         for callback in self._when_stale:
-            callback()
+            try:
+                callback()
+            except Exception:  # the cell that declares the table has done so
+                _log.exception("a function called for a stale run failed")
 
     def on_stale(self, callback: Callable[[], object]) -> None:
-        """Have a function called when a table was declared anew, on the thread that
-        did it."""
+        """Have a function called when what it reads or calls was declared anew, on the
+        thread that did it."""
         self._when_stale.append(callback)
 
     def start(self) -> Run:
@@ -306,8 +315,8 @@ class Run(BackgroundTask, RunResults):
         """Save what the run did, micro-batch by micro-batch, as one Parquet file, which
         :func:`arroyo_nb.load_trace` reads in any kernel.
 
-        The file has the rows that are kept, the counts of windows, a sample of the
-        event times, and the watermarks; not the rows that came in.
+        The file has the rows that are kept, the counts of windows, the watermarks, and
+        of a sample of the rows that came in their event times, keys and first values.
 
         Raises
         ------
@@ -366,7 +375,7 @@ class Run(BackgroundTask, RunResults):
         """
         self._raise_once()
         what = self._what(output)
-        seen = self.outputs[output].observation
+        seen = self._output(output).observation
         telling = nullcontext() if self._views is None else self._views.telling()
         with telling as tell:
             return late_rows.late_rows(self._engine, seen, self.sources, what, tell)
@@ -381,7 +390,7 @@ class Run(BackgroundTask, RunResults):
         warning says how many there were in all, and how to get those of a topic.
         """
         self._raise_once()
-        return dropped_records(self.sources, self.outputs[output])
+        return dropped_records(self.sources, self._output(output))
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch
@@ -396,7 +405,7 @@ class Run(BackgroundTask, RunResults):
         and the result are exact.
         """
         self._raise_once()
-        seen = self.outputs[output].observation
+        seen = self._output(output).observation
         return late_rows.windows_table(seen, self._what(output))
 
     def explain(self) -> str:
@@ -437,7 +446,7 @@ class Run(BackgroundTask, RunResults):
         Its rows, watermark, windows and counts are those of one micro-batch, the newest
         whose progress is known.
         """
-        with self._life.lock, self.outputs[output].observation.lock:
+        with self._life.lock, self._output(output).observation.lock:
             return build_snapshot(self, rows, output)
 
     def discard(self, reason: str = "replaced") -> Run:
@@ -502,9 +511,12 @@ class Run(BackgroundTask, RunResults):
             return self.rows_in / max(self.elapsed_s, 1e-3)
         return self._input.rows_per_s
 
+    def _output(self, number: int) -> Output:
+        return numbered_output(self.outputs, number)
+
     def _what(self, output: int) -> str:
         """An output, as messages name it: by its table, where it has one."""
-        table = self.outputs[output].sink.table
+        table = self._output(output).sink.table
         return f"the run '{self.name}'" if table is None else f"'{table.name}'"
 
     def _given_rows(self) -> tuple[GivenRows, ...]:
@@ -513,7 +525,7 @@ class Run(BackgroundTask, RunResults):
             if reader.bounded and reader.streamed is None:
                 # What is gone since then is left out: the panel has what came of it.
                 with suppress(ArroyoError):
-                    rows = head(self._engine, reader.table, MOST_GIVEN + 1)
+                    rows = head(self._engine, reader.table, MOST_GIVEN + 1).rows
                     whole = rows.num_rows <= MOST_GIVEN
                     given = GivenRows(
                         reader.table.name, rows.slice(0, MOST_GIVEN), whole
@@ -523,7 +535,7 @@ class Run(BackgroundTask, RunResults):
 
     def _kept_preview(self, output: int) -> Preview:
         self._raise_once()
-        preview = numbered_output(self.outputs, output).preview
+        preview = self._output(output).preview
         if preview is None:
             what = self._what(output)
             raise RunProblem(

@@ -19,6 +19,7 @@ from arroyo_nb.run.names import safe_name
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
+    from arroyo_nb.functions.user_defined import UserDefined
     from arroyo_nb.run.background import BackgroundTask
     from arroyo_nb.run.run import Run
 
@@ -95,13 +96,22 @@ class Runs:
         return [run.name for run in self.live if uses(run.plan, table)]
 
     def mark_stale(self, table: Relation) -> None:
-        """Have the runs that used a table say that it is another one now, also those
-        that have ended."""
+        """Have the runs that used a table or a view say that it is another one now,
+        also those that have ended."""
         from arroyo_nb.plan.paths import uses
 
         for run in self._runs.values():
-            if uses(run.plan, table):
+            if uses(run.plan, table) or table in run.plan.read_before:
                 run.mark_stale(table.name)
+
+    def mark_function(self, udf: UserDefined) -> None:
+        """The same of those that call another definition of a UDF."""
+        from arroyo_nb.plan.user_functions import user_functions
+
+        for run in self._runs.values():
+            called = (f for f in user_functions(run.plan.sinks) if f.name == udf.name)
+            if any(function.version != udf.version for function in called):
+                run.mark_stale(f"{udf.name}()")
 
     def readers(self, is_wanted: Callable[[Relation], bool]) -> list[str]:
         """The names of the live runs that read a table of a certain kind, also one that
@@ -141,13 +151,14 @@ class Runs:
         with defer_interrupts() as interrupts:
             self.start(run)
             try:
-                while not run.wait(LOOK_S):
+                while not run.wait_quietly(LOOK_S):
                     interrupts.check()
             except KeyboardInterrupt as interrupt:
                 # One that is a signal of another kind says which.
                 reason = str(interrupt) or "stopped by interrupt"
                 run.stop(reason).wait_quietly(STOP_S)
                 raise
+        run.wait()
         return run
 
     def clear(self, *, everything: bool) -> list[str]:

@@ -134,7 +134,7 @@ class Stepping:
         with self._lock:
             self._goal, self._since = goal, self._batches()
             self._begun_s = time.monotonic()
-        self._step()
+            self._step()
 
     @property
     def words(self) -> str:
@@ -166,4 +166,6 @@ class Stepping:
             if self._goal.is_reached():
                 self._goal = None
                 return
-        self._step()
+            # Under the lock: once end() has returned, no step pauses the run again that
+            # its user has resumed.
+            self._step()

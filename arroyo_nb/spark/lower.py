@@ -40,6 +40,7 @@ from arroyo_nb.spark.observe import (
     observed_sessions,
 )
 from arroyo_nb.spark.operator_changes import OperatorChanges, Relation, rows_of
+from arroyo_nb.spark.sampled_values import values_of_table
 from arroyo_nb.spark.source_times import SourceTimes
 from arroyo_nb.spark.state_config import KEPT, StateConfig
 from arroyo_nb.spark.struct_fields import (
@@ -84,16 +85,17 @@ _LAST = f"timestamp_micros({2**63 - 1}L)"
 class _Lowering:
     """What is the same for all nodes of one plan.
 
-    ``watermarked`` is false where nobody asks for the watermark: no window waits for
-    it and nobody looks. ``inputs`` observes the aggregates; ``numbers`` has their
-    numbers, by identity, ``unobserved`` those that are still to be, ``tables`` the
-    tables that are, of a query without a window, by their numbers, and
-    ``append_joins`` the joins that are Spark's own; ``source_times`` observes the
-    newest event time of each source where somebody looks. A node with several readers
-    is lowered for each: Spark loses rows where one streaming DataFrame is twice in a
-    query.
+    ``root`` is the node whose rows are wanted. ``watermarked`` is false where nobody
+    asks for the watermark: no window waits for it and nobody looks. ``inputs`` observes
+    the aggregates; ``numbers`` has their numbers, by identity, ``unobserved`` those
+    that are still to be, ``tables`` the tables that are, of a query without a window,
+    by their numbers, and ``append_joins`` the joins that are Spark's own;
+    ``source_times`` observes the newest event time of each source where somebody looks.
+    A node with several readers is lowered for each: Spark loses rows where one
+    streaming DataFrame is twice in a query.
     """
 
+    root: nodes.Node
     read: Read
     windowed: bool
     watermarked: bool
@@ -162,6 +164,7 @@ def lower(
     node = lowered(node, made, forgets=forgets, lowering=keeping.lowering)
     numbers = {id(became(assigner, made)): number for assigner, number in numbered}
     lowering = _Lowering(
+        node,
         knowing_functions(read, node),
         windowed,
         watermarked,
@@ -278,8 +281,8 @@ def observed_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     if (number := lowering.take_table(node)) is None:
         return frame
     assert lowering.inputs is not None, "who has numbers observes"
-    name = observation_of(number)
-    return lowering.inputs.observed_as(name, frame, node, ALL_TIME_US)
+    name, values = observation_of(number), values_of_table(node, lowering.root)
+    return lowering.inputs.observed_as(name, frame, node, ALL_TIME_US, values)
 
 
 def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:

@@ -28,6 +28,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
+from arroyo_nb.spark.sampled_values import values_in_windows
 from arroyo_nb.spark.windows import WINDOW
 from arroyo_nb.sql.parse import deep_stack
 from arroyo_nb.tape import RecordCounts
@@ -75,6 +76,9 @@ class Observed:
     sample_us
         Event times of some of the rows, evenly drawn, in microseconds since the epoch;
         none where Spark itself observed.
+    sample_values
+        What is kept of each of them (:mod:`arroyo_nb.spark.sampled_values`); nothing
+        where nothing is.
     of_partitions
         ``pane_rows`` by partition, where that is known
         (:class:`arroyo_nb.engine.pane_counts.CountedPanes`).
@@ -87,6 +91,7 @@ class Observed:
     closed_sessions: int = 0
     sessions: Sequence[tuple[datetime, datetime]] | None = None
     sample_us: Sequence[int] = ()
+    sample_values: Sequence[str] = ()
     of_partitions: Mapping[tuple[int, int], Mapping[datetime, int]] = field(
         default_factory=dict
     )
@@ -148,24 +153,31 @@ class WindowInputs:
         time = _appended_at(node.input)
         if not has_pane_counts(frame.sparkSession):
             return _observed_by_spark(frame, time, width_us, number)
-        return self._counted(frame, time, width_us, _name(number))
+        values = "" if self.only_late else values_in_windows(node)
+        return self._counted(frame, time, width_us, _name(number), values)
 
     def observed_as(
-        self, name: str, frame: DataFrame, node: Node, width_us: int
+        self, name: str, frame: DataFrame, node: Node, width_us: int, values: str
     ) -> DataFrame:
         """The rows of a node, observed under a name, in panes of a width. Of changes
         those are rows that append. Spark itself draws no sample: where a session has
-        no class of ours, nothing is observed."""
+        no class of ours, nothing is observed.
+
+        Parameters
+        ----------
+        values
+            What is kept of a row of the sample, as Spark SQL.
+        """
         if not has_pane_counts(frame.sparkSession):
             return frame
-        return self._counted(frame, _appended_at(node), width_us, name)
+        return self._counted(frame, _appended_at(node), width_us, name, values)
 
     def _counted(
-        self, frame: DataFrame, time: str, width_us: int, name: str
+        self, frame: DataFrame, time: str, width_us: int, name: str, values: str
     ) -> DataFrame:
         counts = PaneCounts(frame.sparkSession, width_us, PANES)
         self._counts[name] = counts
-        return counts.counted(frame, time)
+        return counts.counted(frame, time, values)
 
     def taken(self, batch_id: int) -> dict[str, Any]:
         """What was counted in a batch beside Spark's observations, in their form."""
@@ -201,6 +213,7 @@ def _as_told(counted: CountedPanes) -> Mapping[str, Any]:
         "panes": panes,
         "exact": exact,
         "sample_us": counted.sample,
+        "sample_values": counted.told,
         "of_partitions": counted.of_partitions,
     }
 
@@ -269,6 +282,7 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         closed_sessions=closed,
         sessions=sessions,
         sample_us=values.get("sample_us", ()),
+        sample_values=values.get("sample_values", ()),
         of_partitions={
             place: {_instant(start): rows for start, rows in panes.items()}
             for place, panes in values.get("of_partitions", {}).items()

@@ -33,10 +33,13 @@ class ObservedRows:
     sample_us
         Event times of some of them in the order in which they were read, evenly drawn,
         in microseconds since the epoch.
+    sample_values
+        What is kept of each of them; nothing where nothing is.
     """
 
     rows: int = 0
     sample_us: Sequence[int] = ()
+    sample_values: Sequence[str] = ()
 
 
 def observed_tables(root: Node) -> tuple[ConnectorTable, ...]:
@@ -73,4 +76,5 @@ def read_rows(observed: Mapping[str, Any], number: int) -> ObservedRows:
     """
     if not (values := observed.get(observation_of(number))):
         return ObservedRows()
-    return ObservedRows(sum(pane["y"] for pane in values["panes"]), values["sample_us"])
+    rows = sum(pane["y"] for pane in values["panes"])
+    return ObservedRows(rows, values["sample_us"], values["sample_values"])

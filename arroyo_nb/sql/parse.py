@@ -27,6 +27,7 @@ from arroyo_nb.sql.comments import blanked
 from arroyo_nb.sql.ddl import StatementParser
 from arroyo_nb.sql.dialect import ArroyoDialect, span_of
 from arroyo_nb.sql.grammar import GrammarError
+from arroyo_nb.sql.keyword_slips import STARTS, keyword_near, slip_before
 from arroyo_nb.sql.other_dialects import hint_of
 from arroyo_nb.sql.show_statements import ASIDES, is_explain, parse_aside
 from arroyo_nb.sql.statements import (
@@ -228,7 +229,7 @@ def _parse_one(tokens: list[Token], text: str, parser: StatementParser) -> State
             error.message,
             span=error.span,
             hint=_hint(error, tokens),
-            repairs=_comma_repairs(error, tokens),
+            repairs=_repairs(error, tokens),
         ) from None
     except RecursionError:
         raise _too_deep(span) from None
@@ -252,16 +253,32 @@ def _hint(error: GrammarError, tokens: list[Token]) -> str | None:
         if token.start == error.span.start:
             is_at = error.message.startswith(f"syntax error at '{token.text}'")
             before = tokens[place - 1]
+            if slip := slip_before(tokens, place):
+                written = _written(tokens, slip.span)
+                return f"did you mean {slip.text} instead of {written}?"
+            if (
+                is_at
+                and place
+                and before.text.upper() in ("GROUP", "ORDER", "PARTITION")
+            ):
+                return f"write {before.text.upper()} BY {token.text}"
             if is_at and place and before.token_type is TokenType.COMMA:
                 return f"remove the comma before {token.text}"
             return missing_comma(tokens, place) if is_at else None
     return None
 
 
-def _comma_repairs(error: GrammarError, tokens: list[Token]) -> list[Repair]:
-    """The comma that is to be removed before the token that could not be read."""
+def _written(tokens: list[Token], span: Span) -> str:
+    return next(token.text for token in tokens if token.start == span.start)
+
+
+def _repairs(error: GrammarError, tokens: list[Token]) -> list[Repair]:
+    """The comma that is to be removed before the token that could not be read, or the
+    keyword that is meant."""
     for place, token in enumerate(tokens):
         if place and token.start == error.span.start:
+            if slip := slip_before(tokens, place):
+                return [slip]
             before = tokens[place - 1]
             if before.token_type is TokenType.COMMA:
                 comma = Span.of_token(before.start, before.end)
@@ -286,11 +303,15 @@ def _check_start(tokens: list[Token]) -> None:
         if kind in _REFUSED_CREATES:
             raise Unsupported(f"Unsupported statement: CREATE {kind}", span=span)
     elif first.token_type not in _QUERY_STARTS | {TokenType.SET}:
+        meant = keyword_near(first.text, STARTS)
         raise SyntaxProblem(
             f"syntax error at '{first.text}'",
             span=span,
-            hint="a statement starts with CREATE, INSERT, SELECT, WITH, SET, SHOW, "
+            hint=f"did you mean {meant}?"
+            if meant
+            else "a statement starts with CREATE, INSERT, SELECT, WITH, SET, SHOW, "
             "DESCRIBE, DROP or EXPLAIN",
+            repairs=[Replace(span, meant, f"write {meant}")] if meant else [],
         )
 
 

@@ -10,7 +10,7 @@ Streaming Query"). What is not known to be safe begins afresh.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from itertools import zip_longest
 from typing import NamedTuple
@@ -31,9 +31,11 @@ from arroyo_nb.plan.nodes import (
     Source,
     Union,
     Unnest,
+    UpdatingAggregate,
     UpdatingJoin,
     UpdatingRank,
     Watermark,
+    WindowAggregate,
     WindowJoin,
     WindowOver,
     is_updating,
@@ -42,6 +44,7 @@ from arroyo_nb.plan.user_functions import functions_of, measures_of
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import Field
 from arroyo_nb.sql.syntax_tree import all_in
+from arroyo_nb.state.aggregate_parts import has_its_parts
 from arroyo_nb.with_options import Holds
 
 
@@ -89,6 +92,9 @@ class Edit(Enum):
     COLUMNS = "source columns"
     EVENT_TIME = "event time"
     OPERATOR = "operator"
+    AGGREGATE_OF_KEPT = "aggregate more, of what is kept"
+    AGGREGATE_OF_ROWS = "aggregate more, of earlier rows"
+    AGGREGATE_OF_WINDOW = "aggregate more, of windows"
     KEPT = "what an operator keeps"
     QUERIES = "queries"
     PLAN = "plan"
@@ -136,6 +142,20 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.COLUMNS: Ruling(_FRESH, "rows that were read and kept have the old columns"),
     Edit.EVENT_TIME: Ruling(_FRESH, "rows that are kept have the old event time"),
     Edit.OPERATOR: Ruling(_FRESH, "state is found by the operator's place in the plan"),
+    Edit.AGGREGATE_OF_KEPT: Ruling(
+        _FORK,
+        "the state has what it is made of; the rows in the sink are without it",
+    ),
+    Edit.AGGREGATE_OF_ROWS: Ruling(
+        _FRESH,
+        "the state has nothing of it from the earlier rows of a key; one that is made "
+        "of what the others keep goes on, if it is written behind them",
+    ),
+    Edit.AGGREGATE_OF_WINDOW: Ruling(
+        _FRESH,
+        "Spark keeps a fixed list of values for each open window, and none of the new "
+        "one",
+    ),
     Edit.KEPT: Ruling(_FRESH, "it was kept for other keys, aggregates or windows"),
     Edit.QUERIES: Ruling(_FRESH, "each query has a checkpoint, found by its number"),
     Edit.PLAN: Ruling(_FRESH, "the plans differ in a way that is not known to be safe"),
@@ -354,7 +374,25 @@ def _of_operator(old: Node, new: Node) -> Difference:
         return _changed(edit, "the watermark", old, new)
     if isinstance(old, Union):
         return _changed(Edit.OPERATOR, "a union", old, new)
+    if (of_aggregates := _edit_of_aggregates(old, new)) is not None:
+        return _changed(of_aggregates, "the aggregates", old, new)
     return _changed(Edit.KEPT, f"the state of {type(old).__name__}", old, new)
+
+
+def _edit_of_aggregates(old: Node, new: Node) -> Edit | None:
+    """Which edit aggregates more are; None: something else differs too."""
+    if not isinstance(old, UpdatingAggregate | WindowAggregate):
+        return None
+    if type(old) is not type(new) or len(new.measures) <= len(old.measures):
+        return None
+    before = replace(new, measures=old.measures)
+    is_same = _compute_alike(old, before) and _remembered(old) == _remembered(before)
+    if not is_same or not all(measure in new.measures for measure in old.measures):
+        return None
+    if isinstance(old, WindowAggregate) or isinstance(new, WindowAggregate):
+        return Edit.AGGREGATE_OF_WINDOW
+    has_parts = has_its_parts(old, new)
+    return Edit.AGGREGATE_OF_KEPT if has_parts else Edit.AGGREGATE_OF_ROWS
 
 
 def _of_sources(old: Source, new: Source) -> Iterator[Difference]:

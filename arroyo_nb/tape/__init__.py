@@ -123,6 +123,15 @@ class BadRow:
         return cls(f"{origin}:{line}", text, reason, origin, line=line)
 
 
+def _text_of(record: bytes) -> str:
+    """A record as text; as its bytes where a tenth of that would be no characters."""
+    text = record.decode("utf-8", "replace")
+    strange = sum(
+        char == "\ufffd" or (char < " " and char not in "\t\r\n") for char in text
+    )
+    return text if 10 * strange <= len(text) else f"0x{record.hex()}"
+
+
 def shown_text(record: str | bytes) -> str:
     """The text of a record up to :data:`SHOWN_CHARS`; one that is cut ends in
     :data:`CUT`.
@@ -131,10 +140,12 @@ def shown_text(record: str | bytes) -> str:
     '{"id": 1}'
     >>> len(shown_text("x" * 201)), shown_text("x" * 201)[-1]
     (200, '…')
+    >>> shown_text(bytes([2, 248, 187, 198, 3]))
+    '0x02f8bbc603'
     """
     if isinstance(record, bytes):
         # A character has four bytes at most.
-        record = record[: 4 * (SHOWN_CHARS + 1)].decode("utf-8", "replace")
+        record = _text_of(record[: 4 * (SHOWN_CHARS + 1)])
     text = record.strip()
     return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + CUT
 
@@ -151,11 +162,14 @@ class RecordCounts:
         Records without content, such as tombstones, which give no row.
     plain_decimals
         Texts of DECIMALs that were taken for numbers because they are nothing else.
+    unsent
+        Changes that have a placeholder for a value which the database did not send.
     """
 
     unknown: int = 0
     empty: int = 0
     plain_decimals: int = 0
+    unsent: int = 0
 
     def __add__(self, other: RecordCounts) -> RecordCounts:
         return RecordCounts(*map(add, astuple(self), astuple(other)))

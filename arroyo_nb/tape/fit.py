@@ -40,7 +40,7 @@ MOST_COLUMNS = 31
 """Of so many columns it is known: the numbers have 63 bits."""
 
 ENOUGH_ROWS = 10
-"""Fewer rows say nothing about the next one."""
+"""Fewer rows say nothing about the next one, where there may be one."""
 
 JANUARY_US = 31 * 24 * 3600 * 10**6
 """The end of January 1970. A number of milliseconds, taken for microseconds, lies
@@ -59,17 +59,21 @@ class Fit:
         What their columns had, as :func:`columns_seen` tells it.
     counts
         What was counted of their records.
+    are_all
+        Whether the source has no more rows than those.
     """
 
     rows: int = 0
     seen: int = 0
     counts: RecordCounts = NO_COUNTS
+    are_all: bool = False
 
     def __add__(self, other: Fit) -> Fit:
         return Fit(
             self.rows + other.rows,
             self.seen | other.seen,
             self.counts + other.counts,
+            self.are_all or other.are_all,
         )
 
     def empty_columns(self, schema: Schema) -> tuple[str, ...]:
@@ -91,10 +95,16 @@ class Fit:
         return bool(self.seen >> bit & 1)
 
     def _names(self, schema: Schema, is_odd: Callable[[int], bool]) -> tuple[str, ...]:
-        if self.rows < ENOUGH_ROWS:
+        if self.rows < (1 if self.are_all else ENOUGH_ROWS):
             return ()
         among = range(min(len(schema.fields), MOST_COLUMNS))
         return tuple(schema.fields[n].name for n in among if is_odd(n))
+
+
+def fit_of_chunk(chunk: Chunk, schema: Schema) -> Fit:
+    """What is known of the rows of a chunk of a source with those columns."""
+    columns = [chunk.rows[name] for name in schema.names]
+    return Fit(chunk.rows.num_rows, columns_seen(columns), chunk.counts)
 
 
 def columns_seen(columns: Sequence[pa.ChunkedArray | pa.Array]) -> int:
@@ -143,9 +153,9 @@ class FittedRecorder:
         for chunk in self._recorder.chunks(after):
             # Records of a chunk without rows are counted too: they may all be bad.
             if chunk.rows.num_rows or chunk.counts:
-                columns = [chunk.rows[name] for name in self._schema.names]
-                seen = columns_seen(columns)
-                self.fit += Fit(chunk.rows.num_rows, seen, chunk.counts)
+                self.fit += fit_of_chunk(chunk, self._schema)
             yield chunk
         # A feed may have ended: its server says so.
         self.bounded = self._recorder.bounded
+        # Of a run that goes on the rows before are not known here.
+        self.fit += Fit(are_all=self.bounded and after is None)

@@ -74,8 +74,9 @@ SESSION_LEGEND = (*LEGEND[:-1], ("late", "late: the gap after it had passed"))
 def svg(height: int, label: str, parts: Iterable[str]) -> str:
     """A picture of the panel's width, and what it shows in words."""
     drawn = "".join(parts)
-    # A screen reader finds no button within an image.
-    role = "group" if "data-do" in drawn else "img"
+    # A screen reader finds no button, and no words of a part, within an image.
+    has_parts = "data-do" in drawn or 'role="img"' in drawn
+    role = "group" if has_parts else "img"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         f'class="picture" role="{role}" aria-label="{escaped(label, LABEL_CHARS)}">'

@@ -32,7 +32,12 @@ _BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
 _DRAWN = _CONTROLS | _BIDI | dict.fromkeys((*range(0x80, 0xA0), 0xFFFE, 0xFFFF), 0xFFFD)
 
 FLOAT_DIGITS = 3
-"""Digits after the point at most; fewer where the whole column needs fewer."""
+"""Digits after the point of a number that has more than :data:`WHOLE_DIGITS`: one that
+was computed. Fewer where the whole column needs fewer."""
+
+WHOLE_DIGITS = 7
+"""A number with so many digits after the point is shown as it is: a coordinate, a rate
+of exchange."""
 
 
 def plain(text: str, limit: int = CELL_CHARS) -> str:
@@ -138,6 +143,24 @@ def duration_at_least(length: timedelta) -> str:
     return duration(-(-length // unit) * unit)
 
 
+def late_for_sessions(gap: timedelta) -> str:
+    """When a row is too late for sessions of a gap."""
+    return (
+        "A row is late where the watermark had reached its event time plus the gap "
+        f"({duration(gap)}), whichever sessions are open."
+    )
+
+
+def values_in_words(values: Mapping[str, str | None]) -> str:
+    """Some values of a row, by column; not escaped.
+
+    >>> values_in_words({"user": "ann", "fare": None})
+    'user ann, fare NULL'
+    """
+    said = ((k, "NULL" if v is None else v) for k, v in values.items())
+    return ", ".join(f"{name} {value}" for name, value in said)
+
+
 def clock(moment: datetime, like: Iterable[datetime] = ()) -> str:
     """Time of day, with the digits that it and the moments like it need.
 
@@ -199,6 +222,10 @@ def column(values: Sequence[Any]) -> list[Shown]:
 
     >>> column([9.5, 12.25, None])
     ['9.50', '12.25', None]
+    >>> column([35.00085, 1 / 3])
+    ['35.00085', '0.33333']
+    >>> column([1 / 3])
+    ['0.333']
     >>> column([datetime(2013, 1, 1, 10), datetime(2013, 1, 1, 10, 0, 30)])
     ['2013-01-01 10:00:00', '2013-01-01 10:00:30']
     """
@@ -211,8 +238,10 @@ def column(values: Sequence[Any]) -> list[Shown]:
 def _digits(value: float) -> int:
     if not math.isfinite(value) or abs(value) >= 1e15:
         return 0
-    text = f"{value:.{FLOAT_DIGITS}f}".rstrip("0")
-    return len(text.partition(".")[2])
+    fraction = f"{value:.{WHOLE_DIGITS}f}".rstrip("0").partition(".")[2]
+    if float(f"{value:.{len(fraction)}f}") == value:
+        return len(fraction)
+    return len(f"{value:.{FLOAT_DIGITS}f}".rstrip("0").partition(".")[2])
 
 
 def _cell(value: Any, digits: int, like: Iterable[datetime] = ()) -> str:
@@ -243,11 +272,17 @@ def _cell(value: Any, digits: int, like: Iterable[datetime] = ()) -> str:
 
 
 def _inner(value: Any) -> str:
-    return "NULL" if value is None else _cell(value, FLOAT_DIGITS)
+    if value is None:
+        return "NULL"
+    return _cell(value, _digits(value) if isinstance(value, float) else 0)
 
 
 def _float(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("∞" if value > 0 else "-∞")
-    tiny = value != 0 and abs(value) < 10**-FLOAT_DIGITS
+    tiny = (
+        value != 0
+        and abs(value) < 10**-FLOAT_DIGITS
+        and float(f"{value:.{digits}f}") != value
+    )
     return f"{value:.3g}" if tiny or abs(value) >= 1e15 else f"{value:.{digits}f}"

@@ -322,8 +322,6 @@ class Panel:
         if name == ALIVE:
             return
         with self._lock:
-            # A frame that is being drawn meanwhile would take the panel as settled.
-            self._settled = False
             self._stopped = self._stopped or name == "stop"
         if self._acts(name):
             return
@@ -342,9 +340,8 @@ class Panel:
             self._show(selected=after(name, self._wish.selected))
         else:
             with self._lock:
-                moved = self._player.press(name)
-            if moved:
-                self.refresh()
+                if self._player.press(name):
+                    self._redraw()
 
     def _acts(self, name: str) -> bool:
         """Whether a button of the run was pressed."""
@@ -352,13 +349,16 @@ class Panel:
         steps = word == "step" and until in STEPS
         if not isinstance(self._run, Controllable) or not (name in ACTS or steps):
             return False
+        refused = ""
         try:
             self._run.step(until=until) if steps else ACTS[name](self._run)
         except ArroyoError as problem:
-            self._refused = problem.message
-            self.refresh()
-        else:
-            self._refused = ""
+            refused = problem.message
+        with self._lock:
+            is_other, self._refused = refused != self._refused, refused
+            self._settled = False
+            if is_other:
+                self._redraw()
         return True
 
     def _choose(self, message: str) -> None:
@@ -374,6 +374,12 @@ class Panel:
     def _show(self, **wish: Any) -> None:
         with self._lock:
             self._wish = replace(self._wish, **wish)
+            self._redraw()
+
+    def _redraw(self) -> None:
+        """Draw what has just been changed under the lock. In the same hold of it: a
+        frame that the refresher drew in between would take the panel as settled."""
+        self._settled = False
         self.refresh()
 
 
@@ -449,7 +455,7 @@ class Refresher:
             # which may take long.
             panels, self._panels = self._panels, []
         for panel in panels:
-            panel.close()
+            _close(panel)
 
     def _loop(self) -> None:
         messages = 0
@@ -480,7 +486,7 @@ class Refresher:
             surplus = ended[: max(len(ended) - MOST_ENDED, 0)]
             self._panels = [each for each in self._panels if each not in surplus]
         for panel in surplus:
-            panel.close()
+            _close(panel)
 
     def _drop(self, panel: Panel) -> None:
         with self._lock:
@@ -500,6 +506,14 @@ def _refreshed(panel: Panel) -> bool:
         return panel.failures < MOST_FAILURES
     panel.failures = 0
     return more
+
+
+def _close(panel: Panel) -> None:
+    """Close a panel; one that cannot be closed keeps no other from being drawn."""
+    try:
+        panel.close()
+    except Exception:
+        LOG.exception("a panel could not be closed")
 
 
 REFRESHER = Refresher()

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from arroyo_nb.run.observe.snapshot import Arrival, Moment, Snapshot
 from arroyo_nb.views.axis_ticks import END_OF_TIME
-from arroyo_nb.views.formatting import clock, duration, escaped
+from arroyo_nb.views.formatting import clock, duration, escaped, values_in_words
 from arroyo_nb.views.player import ROW_BACK, ROW_ON, SPEEDS
 
 ARRIVAL_CHARS = 300
@@ -73,7 +73,9 @@ def in_words(batch_id: int, row: Arrival) -> str:
     'Row 2 of 64 drawn of 1,240 of batch 3: flights, event time 12:05, in time.'
     """
     few = "" if row.drawn == row.rows else f" drawn of {row.rows:,}"
-    table = f"{row.source}, " if row.source else ""
+    table = "".join(
+        f"{each}, " for each in (row.source, values_in_words(row.values)) if each
+    )
     mark = row.watermark
     moments = [row.time] if mark is None or mark >= END_OF_TIME else [row.time, mark]
     at = clock(row.time, moments)

@@ -21,19 +21,18 @@ MOST_BAD = 3
 
 
 def stale_tables(snapshot: Snapshot) -> str:
-    """Which tables were changed since; empty: none was.
+    """Which tables, views and functions were changed since; empty: none was.
 
     >>> from arroyo_nb.run.observe.snapshot import RunState
     >>> stale_tables(Snapshot("q", RunState.FINISHED, stale=("clicks",)))
-    'stale: clicks was changed after this run had read it; run the cell again'
+    'stale: clicks was changed after this run began; run the cell again'
     """
     if not snapshot.stale:
         return ""
-    one = len(snapshot.stale) == 1
-    were, it = ("was", "it") if one else ("were", "them")
+    were = "was" if len(snapshot.stale) == 1 else "were"
     return (
-        f"stale: {' and '.join(snapshot.stale)} {were} changed after this run had read "
-        f"{it}; run the cell again"
+        f"stale: {' and '.join(snapshot.stale)} {were} changed after this run began; "
+        "run the cell again"
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from lab import SPARK, Lab, Tab, write_notebook
 from live_views import LIVE, both_themes, ours, show, stop
-from scripted import ScriptedRun
+from scripted import ScriptedRun, picture
 
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.run.results.hand_out import HandOut
 from arroyo_nb.views.replay_page import page
 
@@ -89,6 +92,40 @@ def test_the_delay_slider_works_without_a_kernel(tab: Tab, tmp_path: Path) -> No
     tab.page.wait_for_timeout(200)
     assert "the delay of this run" not in tab.page.locator(OUTPUT).inner_text()
     tab.shot("class-delays")
+    assert ours(tab) == []
+
+
+def few_rows(step: int) -> Snapshot:
+    """Eight rows of each of eight micro-batches, with their values."""
+    made = picture(step)
+    lines = tuple(f'{{"user":"u{n}","fare":"{n}.50"}}' for n in range(8))
+    few = (
+        replace(batch, rows=8, times=batch.times[4::5], lines=lines)
+        for batch in made.arrivals[-8:]
+    )
+    return replace(made, arrivals=tuple(few))
+
+
+def test_a_dot_says_its_row_to_the_pointer_and_to_a_screen_reader(
+    tab: Tab, tmp_path: Path
+) -> None:
+    run = ScriptedRun(40, few_rows)
+    run._at, run._paused = 40.0, True
+    file = tmp_path / "run.html"
+    file.write_text(page(run))
+    tab.page.goto(file.as_uri())
+    tab.page.locator(f"{LIVE} [data-do='view arrivals']").click()
+    drawn = tab.page.locator(f"{LIVE} svg.picture").first
+    drawn.locator("path.dot").first.wait_for()
+    read = drawn.aria_snapshot()
+    on_time = re.findall(r"img \"user u\d, fare \d.50, event time [^\"]*\"", read)
+    assert len(on_time) == 64
+    assert sum(said.endswith(', late"') for said in on_time) >= 1
+    # The pointer is on what says it.
+    box = drawn.locator("g[role=img] path.dot").first.bounding_box()
+    assert box is not None
+    tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.shot("class-dots")
     assert ours(tab) == []
 
 

@@ -194,14 +194,16 @@ def lines(path: Path) -> list[str]:
 
 def test_who_ends_spark_has_the_job_stopped_first(
     engine: Engine,
-    spark_cluster: Cluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OUT", str(tmp_path))
     folder, answers = promoted(engine, ENDLESS, tmp_path), tmp_path / "answers.json"
     state = str(tmp_path / "state")
-    with spark_cluster.submit(folder, "--log", "json", STATE=state) as job:
+    with (
+        cluster(tmp_path / "cluster", workers=1) as own,
+        own.submit(folder, "--log", "json", STATE=state) as job,
+    ):
         job.wait_for(lambda: len(lines(answers)) > 100, START_S + JOB_S)
         job.process.send_signal(signal.SIGTERM)
         assert job.ended(JOB_S) == 128 + signal.SIGTERM  # as Java has it

@@ -8,11 +8,14 @@ import random
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import mosquitto_server as mqtt
 import nats_server as nats
 import pytest
+from feed_servers import spec_of
 from feed_tables import Tape, batch, declared, open_writer, recorder
 from machine import allowed
 from mosquitto_server import DURABLE, mosquitto
@@ -266,17 +269,57 @@ def test_a_stopped_run_does_not_wait_for_its_sink(case, state, tmp_path):
     assert len(failures) == 1
 
 
-@cases(Mqtt, Subject)
-def test_a_server_that_is_away_is_told_before_a_run(case):
-    def reach(port):
-        options = {**case.address(port), **case.written("a")}
-        table = declared(case.connector, "sink", **options)
-        connector = CONNECTORS.get(case.connector)
-        connector.reach(table.spec.resolved(), lambda: None)
+def sink_spec(connector, **options):
+    return declared(connector, "sink", **options).spec.resolved()
 
-    began_s = time.monotonic()
-    with pytest.raises(Unreached, match=f"cannot reach {case.called}"):
-        reach(free_port())
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unreached):
-        reach(silent.getsockname()[1])
-    assert time.monotonic() - began_s < allowed(7)
+
+SINKS = {
+    "mqtt": (
+        "cannot reach the MQTT broker at mqtt://127.0.0.1:",
+        lambda host: sink_spec("mqtt", url=f"mqtt://{host}", topic="a"),
+    ),
+    "nats": (
+        "cannot reach NATS at 127.0.0.1:",
+        lambda host: sink_spec("nats", servers=host, subject="a"),
+    ),
+    "redis": (
+        "the table 't' cannot reach redis at",
+        lambda host: sink_spec(
+            "redis",
+            address=f"redis://{host}",
+            target="string",
+            **{"target.key_prefix": ""},
+        ),
+    ),
+    "webhook": (
+        "the server of 'numbers', https://127.0.0.1:",
+        lambda host: spec_of(CONNECTORS.get("webhook"), f"https://{host}"),
+    ),
+}
+"""Of each sink that has a server: what is said where that is away, and its table."""
+
+
+def test_servers_that_are_away_or_silent_are_told_before_a_run(monkeypatch):
+    """All of them are waited for at once."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+    def told(connector, port):
+        _, spec = SINKS[connector]
+        began_s = time.monotonic()
+        with pytest.raises(Unreached) as problem:
+            CONNECTORS.get(connector).reach(spec(f"127.0.0.1:{port}"), lambda: None)
+        return str(problem.value), time.monotonic() - began_s
+
+    with ExitStack() as servers, ThreadPoolExecutor(2 * len(SINKS)) as pool:
+        asked = {}
+        for connector in SINKS:
+            silent = servers.enter_context(socket.create_server(("127.0.0.1", 0)))
+            ports = {"away": free_port(), "silent": silent.getsockname()[1]}
+            for state, port in ports.items():
+                asked[connector, state] = pool.submit(told, connector, port)
+        for (connector, state), answer in asked.items():
+            said, took_s = answer.result()
+            assert state == "silent" or SINKS[connector][0] in said
+            assert took_s < allowed(7), (connector, state)

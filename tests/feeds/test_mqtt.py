@@ -25,6 +25,8 @@ from arroyo_nb.feeds.peek import peek
 from arroyo_nb.feeds.recording import feed_records
 
 MQTT = CONNECTORS.get("mqtt")
+ENOUGH = 200
+"""So many messages end a look."""
 
 
 @pytest.fixture(scope="module")
@@ -134,25 +136,25 @@ def kills(server, tmp_path, eventually, times):
     """Everything that is published comes, though the run is killed again and again."""
     topic = f"kills/{times}"
     table = {"connector": "mqtt", "url": url(server), "topic": topic}
-    feed = KilledFeed(tmp_path / "chunks", {**table, "qos": "AtLeastOnce"})
-    sent = 1
-    with feed.running():
-
-        def begins():
-            broker.publish(server.port, numbers(0), topic)
-            return feed.values
-
-        # Before its first message a client is not known to a run that is resumed.
-        eventually(begins, every_s=0.2)
-    for _ in range(times):
+    with KilledFeed(tmp_path / "chunks", {**table, "qos": "AtLeastOnce"}) as feed:
+        sent = 1
         with feed.running():
-            before = len(feed.values)
-            payloads = numbers(*range(sent, sent + random.randrange(1, 500)))
-            broker.publish(server.port, payloads, topic)
-            sent += len(payloads)
-            eventually(lambda before=before: len(feed.values) > before)
-    with feed.running():
-        eventually(lambda: set(feed.values) == set(range(sent)))
+
+            def begins():
+                broker.publish(server.port, numbers(0), topic)
+                return feed.values
+
+            # Before its first message a client is not known to a run that is resumed.
+            eventually(begins, every_s=0.2)
+        for _ in range(times):
+            with feed.running():
+                before = len(feed.values)
+                payloads = numbers(*range(sent, sent + random.randrange(1, 500)))
+                broker.publish(server.port, payloads, topic)
+                sent += len(payloads)
+                eventually(lambda before=before: len(feed.values) > before)
+        with feed.running():
+            eventually(lambda: set(feed.values) == set(range(sent)))
 
 
 def test_nothing_is_missing_when_the_run_is_killed(server, tmp_path, eventually):
@@ -384,7 +386,7 @@ def test_a_topic_can_be_looked_into(server):
 
     def send():
         while not sending.wait(0.05):
-            broker.publish(server.port, numbers(1), "peeked/a")
+            broker.publish(server.port, numbers(1) * ENOUGH, "peeked/a")
 
     sender = threading.Thread(target=send)
     sender.start()
@@ -393,11 +395,12 @@ def test_a_topic_can_be_looked_into(server):
             f"mqtt://127.0.0.1:{server.port}/peeked/#",
             {},
             check=lambda: None,
-            seconds=2,
+            seconds=60,
         )
     finally:
         sending.set()
         sender.join()
+    assert len(found.messages) == ENOUGH
     assert found.options == {
         "connector": "mqtt",
         "url": url(server),

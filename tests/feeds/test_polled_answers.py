@@ -165,7 +165,7 @@ def test_a_server_that_sends_for_ever_gives_no_answer(monkeypatch):
 
 @pytest.mark.parametrize("state", ["waiting", "silent"])
 def test_a_stop_is_heard_within_a_second(state, monkeypatch, eventually):
-    monkeypatch.setattr("arroyo_nb.feeds.http.ANSWER_S", 2.0)
+    monkeypatch.setattr("arroyo_nb.feeds.http.ANSWER_S", 1.2)
     with HttpServer(answers(b"1")) as server, silent() as port:
         url = server.url if state == "waiting" else f"http://127.0.0.1:{port}"
         feed = feed_of("polling_http", url, poll_interval_ms=60_000)

@@ -18,6 +18,7 @@ from feed_servers import (
     taken,
     wait_for_end,
 )
+from machine import allowed
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem, Unreached
@@ -138,15 +139,15 @@ def ids(messages):
 
 @pytest.mark.usefixtures("_short_waits")
 def test_every_event_is_received_once_over_many_cuts():
-    events, each = 105, 5
+    events, each = 55, 5
     with HttpServer(cut_off(events, each)) as server:
         feed = feed_of("sse", server.url)
         with Receiver(feed, None, resumed=False) as received:
             found = ids(taken(received, events))
             status = received.connection_status
     assert found == list(range(1, events + 1))
-    assert len(server.requests) == 21
-    assert (status.connections, status.gaps) == (21, 0)
+    assert len(server.requests) == 11
+    assert (status.connections, status.gaps) == (11, 0)
 
 
 @pytest.mark.usefixtures("_short_waits")
@@ -362,7 +363,7 @@ def test_a_stop_is_heard_within_a_second(state, monkeypatch, eventually):
             handler.wfile.write(event(1) * 100)
         wait_for_end(handler)
 
-    monkeypatch.setattr("arroyo_nb.feeds.http.ANSWER_S", 2.0)
+    monkeypatch.setattr("arroyo_nb.feeds.http.ANSWER_S", 1.2)
     monkeypatch.setattr(receiver, "BUFFER_MESSAGES", 1_000)
     monkeypatch.setattr(receiver, "FIRST_WAIT_S", 60.0)
     monkeypatch.setattr(receiver, "LONGEST_WAIT_S", 60.0)
@@ -381,7 +382,7 @@ def test_a_stop_is_heard_within_a_second(state, monkeypatch, eventually):
             elif state == "away":
                 eventually(lambda: received.connection_status.why)
             began_s = time.monotonic()
-        assert time.monotonic() - began_s < 1.0
+        assert time.monotonic() - began_s < allowed(1.0)
         received._thread.join(15)
         assert not received._thread.is_alive()
 

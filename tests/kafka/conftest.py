@@ -1,23 +1,21 @@
-"""One broker for the tests of a process, and topics of a test's own."""
+"""One broker for the tests of all workers, and topics of a test's own."""
 
 from __future__ import annotations
 
-import itertools
+import os
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Producer
-from topics import PASSWORD, USER, Topic
+from shared_broker import BrokerOfTests, joined
+from topics import Topic, new_name
 
 from arroyo_nb.engine import EngineProblem
 from arroyo_nb.engine.jars import BROKER, CONNECTOR, resolve
-from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.session import Session
 
 FLUSH_S = 20
-
-_numbers = itertools.count()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,17 +28,29 @@ def jars() -> None:
         pytest.skip(str(problem))
 
 
+@pytest.fixture(scope="package", autouse=True)
+def no_archives() -> Iterator[None]:
+    """A broker that lives for long has its class-data archive made, where there is
+    none. That takes the cores of the tests, and may outlast the broker."""
+    with pytest.MonkeyPatch.context() as environ:
+        environ.setenv("ARROYO_NB_ARCHIVE", "off")
+        yield
+
+
 @pytest.fixture(scope="session")
-def broker() -> Iterator[LocalBroker]:
-    """The broker of this process; tests that end one have one of their own."""
-    with LocalBroker({USER: PASSWORD}) as started:
-        yield started
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerOfTests]:
+    """The broker of this test run; tests that end one have one of their own."""
+    folder = tmp_path_factory.getbasetemp()
+    # A worker's is one in that of the run.
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    with joined(folder.parent if is_worker else folder) as shared:
+        yield shared
 
 
 @pytest.fixture
-def topic(broker: LocalBroker) -> str:
+def topic(broker: BrokerOfTests) -> str:
     """A new topic of two partitions."""
-    name = f"topic-{next(_numbers)}"
+    name = new_name("topic")
     broker.create_topic(name, partitions=2)
     return name
 
@@ -66,7 +76,7 @@ def produce() -> Produce:
 
 
 @pytest.fixture
-def new_topic(broker: LocalBroker) -> Callable[..., Topic]:
+def new_topic(broker: BrokerOfTests) -> Callable[..., Topic]:
     """Makes topics of so many partitions."""
     return lambda partitions=1: Topic(broker, partitions)
 

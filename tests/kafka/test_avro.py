@@ -31,38 +31,47 @@ def registry():
         yield options, known
 
 
-def insert(path, sink):
+def lines(path):
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return (
         f"CREATE TABLE lines ({COLUMNS}) WITH (connector = 'single_file', "
         f"type = 'source', format = 'json', path = '{path}');\n"
-        f"{sink}INSERT INTO out SELECT * FROM lines;"
     )
 
 
-@pytest.mark.parametrize("mode", ["at_least_once", "exactly_once"])
-@pytest.mark.parametrize("options", [AVRO, {"format": "avro"}])
-def test_what_is_written_is_read(
-    new_topic, session, rows, registry, tmp_path, mode, options
-):
-    made, (asked_by, known) = new_topic(), registry
-    given = {**options, **asked_by}
-    sink = made.sink(COLUMNS, sink__commit_mode=mode, **given)
-    session.run(insert(tmp_path / "rows.json", sink), wait=True)
-    values = {record.value()[:4] for record in made.records()}
-    if options is AVRO:
-        (schema,) = known.schemas
-        assert [*known.subjects] == [f"{made.name}-value"]
-        assert json.loads(schema["schema"])["name"] == "ArroyoAvro"
-        assert values == {b"\0\0\0\0"}
-    else:
-        assert values == {b"Obj\1"}
-    found = rows(made.declared(COLUMNS, **given) + "SELECT * FROM t", 2)
-    first, second = sorted(found, key=lambda row: row[0])
-    assert first[:2] == (1, "é")
-    assert str(first[2]) == "1.50"
-    assert first[3:] == (datetime(2024, 2, 29, 1, 2, 3), ["a"])
-    assert second == (2, None, None, None, None)
+CASES = {
+    f"{form}_{mode}": (given, mode)
+    for form, given in (("framed", AVRO), ("file", {"format": "avro"}))
+    for mode in ("at_least_once", "exactly_once")
+}
+
+
+def test_what_is_written_is_read(new_topic, session, rows, registry, tmp_path):
+    asked_by, known = registry
+    made, script, selects = {}, lines(tmp_path / "rows.json"), []
+    read = ""
+    for name, (given, mode) in CASES.items():
+        made[name], options = new_topic(), {**given, **asked_by}
+        script += made[name].sink(COLUMNS, name, sink__commit_mode=mode, **options)
+        script += f"INSERT INTO {name} SELECT * FROM lines;\n"
+        read += made[name].declared(COLUMNS, f"of_{name}", **options)
+        selects.append(f"SELECT '{name}' AS written, * FROM of_{name}")
+    session.run(script, wait=True)
+    framed = [made[name] for name, (given, _) in CASES.items() if given is AVRO]
+    assert {*known.subjects} == {f"{topic.name}-value" for topic in framed}
+    (schema,) = known.schemas
+    assert json.loads(schema["schema"])["name"] == "ArroyoAvro"
+    for topic in made.values():
+        values = {record.value()[:4] for record in topic.records()}
+        assert values == ({b"\0\0\0\0"} if topic in framed else {b"Obj\1"})
+    found = rows(read + "\nUNION ALL ".join(selects), len(ROWS) * len(CASES))
+    for name in CASES:
+        mine = [row[1:] for row in found if row[0] == name]
+        first, second = sorted(mine, key=lambda row: row[0])
+        assert first[:2] == (1, "é")
+        assert str(first[2]) == "1.50"
+        assert first[3:] == (datetime(2024, 2, 29, 1, 2, 3), ["a"])
+        assert second == (2, None, None, None, None)
 
 
 def test_records_of_several_schemas_and_bad_ones(new_topic, session, rows, registry):

@@ -17,10 +17,12 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from frozen import frozen
 from machine import allowed
 from odd_names import NESTED
+from seeds import of_the_day
 from sockets import listeners, off_loopback
+from topics import new_name
 
 from arroyo_nb.engine.cache_folder import cache_folder
-from arroyo_nb.engine.folders import process_start
+from arroyo_nb.engine.folders import process_start, sweep
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.local import LocalBroker
 
@@ -31,12 +33,24 @@ BACK_S = 10
 """After kill -9 the node's own session has to end first: a second, and some more."""
 
 
-@pytest.fixture
-def own() -> Iterator[LocalBroker]:
-    """A broker that the test may end."""
+@pytest.fixture(scope="module")
+def broker_of_module() -> Iterator[LocalBroker]:
     with LocalBroker({"ann": 'se"c\\ret'}) as started:
-        started.create_topic("kept")
         yield started
+
+
+@pytest.fixture
+def own(broker_of_module: LocalBroker) -> LocalBroker:
+    """A broker that the test may end."""
+    return broker_of_module.start()
+
+
+@pytest.fixture
+def kept(own: LocalBroker) -> str:
+    """A topic of it."""
+    name = new_name("kept")
+    own.create_topic(name)
+    return name
 
 
 def values(servers: str, topic: str, number: int) -> list[bytes | None]:
@@ -50,55 +64,38 @@ def values(servers: str, topic: str, number: int) -> list[bytes | None]:
     return [message.value() for message in found]
 
 
-def test_what_is_written_can_be_read(broker: LocalBroker, produce: Produce) -> None:
-    broker.create_topic("one")
-    produce(broker.bootstrap_servers, "one", b"a", b"b")
-    assert values(broker.bootstrap_servers, "one", 2) == [b"a", b"b"]
-
-
-def test_a_topic_is_made_once(broker: LocalBroker) -> None:
-    broker.create_topic("twice")
-    with pytest.raises(RunProblem, match="the topic 'twice' already exists at"):
-        broker.create_topic("twice")
-
-
 def test_every_socket_is_on_loopback_and_the_folder_is_private(
-    broker: LocalBroker,
+    own: LocalBroker,
 ) -> None:
-    assert broker.pid is not None
-    assert len(listeners([broker.pid])) >= 2  # for clients, and the controller
-    assert off_loopback([broker.pid]) == []
-    assert broker._place is not None
-    assert stat.S_IMODE(broker._place.work.stat().st_mode) == 0o700
+    assert own.pid is not None
+    assert len(listeners([own.pid])) >= 2  # for clients, and the controller
+    assert off_loopback([own.pid]) == []
+    assert own._place is not None
+    assert stat.S_IMODE(own._place.work.stat().st_mode) == 0o700
+
+
+def test_a_topic_is_made_once(own: LocalBroker, kept: str) -> None:
+    with pytest.raises(RunProblem, match=f"the topic '{kept}' already exists at"):
+        own.create_topic(kept)
 
 
 @pytest.mark.parametrize("end", [LocalBroker.stop, LocalBroker.kill])
 def test_it_comes_back_where_it_was_with_what_it_had(
-    own: LocalBroker, produce: Produce, end: Callable[[LocalBroker], None]
+    own: LocalBroker, kept: str, produce: Produce, end: Callable[[LocalBroker], None]
 ) -> None:
     servers = own.bootstrap_servers
-    produce(servers, "kept", b"before")
+    produce(servers, kept, b"before")
     end(own)
     assert not own.alive
     begun = time.monotonic()
     own.start()
-    produce(servers, "kept", b"after")
+    produce(servers, kept, b"after")
     assert time.monotonic() - begun < allowed(BACK_S)
     assert own.bootstrap_servers == servers
-    assert values(servers, "kept", 2) == [b"before", b"after"]
+    assert values(servers, kept, 2) == [b"before", b"after"]
 
 
-def test_who_waits_for_a_topic_is_told_when_the_broker_ends(own: LocalBroker) -> None:
-    with frozen(own.pid), ThreadPoolExecutor(1) as pool:
-        made = pool.submit(own.create_topic, "late")
-        with pytest.raises(TimeoutError):
-            made.result(timeout=1)
-        own.kill()
-        with pytest.raises(RunProblem, match="the local broker does not run"):
-            made.result(timeout=allowed(GONE_S))
-
-
-def error_of(servers: str, password: str) -> int | None:
+def error_of(servers: str, topic: str, password: str) -> int | None:
     """What a client that logs in is told; None when it is let in."""
     told: list[int] = []
     producer = Producer(
@@ -113,7 +110,7 @@ def error_of(servers: str, password: str) -> int | None:
         }
     )
     let_in: list[object] = []
-    producer.produce("kept", b"x", on_delivery=lambda error, _: let_in.append(error))
+    producer.produce(topic, b"x", on_delivery=lambda error, _: let_in.append(error))
     deadline = time.monotonic() + ANSWER_S
     while not told and not let_in and time.monotonic() < deadline:
         producer.poll(0.05)
@@ -121,20 +118,20 @@ def error_of(servers: str, password: str) -> int | None:
     return told[0] if told else None
 
 
-def test_who_has_a_password_can_log_in(own: LocalBroker) -> None:
-    assert error_of(own.sasl_servers, 'se"c\\ret') is None
+def test_who_has_a_password_can_log_in(own: LocalBroker, kept: str) -> None:
+    assert error_of(own.sasl_servers, kept, 'se"c\\ret') is None
     refused = KafkaError._AUTHENTICATION
-    assert error_of(own.sasl_servers, "wrong") == refused
+    assert error_of(own.sasl_servers, kept, "wrong") == refused
 
 
-def test_what_is_closed_leaves_nothing_behind() -> None:
-    broker = LocalBroker().start()
-    assert broker._place is not None
-    work = broker._place.work
-    broker.close()
-    assert not broker.alive
-    assert not work.exists()
-    broker.close()
+def test_who_waits_for_a_topic_is_told_when_the_broker_ends(own: LocalBroker) -> None:
+    with frozen(own.pid), ThreadPoolExecutor(1) as pool:
+        made = pool.submit(own.create_topic, "late")
+        with pytest.raises(TimeoutError):
+            made.result(timeout=1)
+        own.kill()
+        with pytest.raises(RunProblem, match="the local broker does not run"):
+            made.result(timeout=allowed(GONE_S))
 
 
 KERNEL = """
@@ -146,7 +143,12 @@ threading.Event().wait()
 """
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM], ids=lambda s: s.name)
+SIGNALS = [
+    pytest.param(sent, id=sent.name) for sent in (signal.SIGKILL, signal.SIGTERM)
+]
+
+
+@pytest.mark.parametrize("sent", of_the_day(SIGNALS, "kills"))
 def test_it_does_not_outlive_its_kernel(sent: signal.Signals) -> None:
     kernel = subprocess.Popen(
         [sys.executable, "-c", KERNEL],
@@ -164,10 +166,7 @@ def test_it_does_not_outlive_its_kernel(sent: signal.Signals) -> None:
         while process_start(int(pid)) == start:
             assert time.monotonic() < deadline, f"alive after {GONE_S} s"
             time.sleep(0.02)
-    subprocess.run(
-        [sys.executable, "-c", "from arroyo_nb.engine.folders import sweep; sweep()"],
-        check=True,
-    )
+    sweep()
     assert not Path(work).exists()
 
 
@@ -185,7 +184,7 @@ def test_a_start_that_is_given_up_leaves_no_process() -> None:
     assert broker.bootstrap_servers == ""
 
 
-def test_what_it_is_made_of_lies_in_a_folder_of_any_name(
+def test_what_it_is_made_of_lies_in_a_folder_of_any_name_and_nothing_stays_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, produce: Produce
 ) -> None:
     cache = tmp_path / NESTED
@@ -194,5 +193,10 @@ def test_what_it_is_made_of_lies_in_a_folder_of_any_name(
     monkeypatch.setenv("ARROYO_NB_CACHE", str(cache))
     with LocalBroker() as broker:
         broker.create_topic("here")
-        produce(broker.bootstrap_servers, "here", b"a")
-        assert values(broker.bootstrap_servers, "here", 1) == [b"a"]
+        produce(broker.bootstrap_servers, "here", b"a", b"b")
+        assert values(broker.bootstrap_servers, "here", 2) == [b"a", b"b"]
+        assert broker._place is not None
+        work = broker._place.work
+    assert not broker.alive
+    assert not work.exists()
+    broker.close()

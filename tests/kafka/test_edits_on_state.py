@@ -35,10 +35,12 @@ RULE = "\n" + "-" * 40 + "\n"
 BEGIN, MINUTE, SECOND = datetime(2024, 3, 1), timedelta(minutes=1), timedelta(seconds=1)
 WITHIN_S = 300
 FEW = (
-    *("window_comment", "window_delay", "window_key_more"),
-    "window_source_column_more",
+    ("window_comment", "window_delay", "window_key_more", "window_source_column_more"),
+    ("updating_measure_of_kept", "updating_measure_more"),
 )
 """Edits of each kind, for a short test."""
+UNKNOWN = {"updating_measure_of_kept": "mean"}
+"""A column that the old job did not write: what it wrote is taken back without it."""
 
 
 class EditedFile(NamedTuple):
@@ -309,19 +311,31 @@ def variables(monkeypatch, broker, redis):
 def check(engine, broker, redis, here, group):
     wrong = []
     for edit, told, wanted in judged_and_run(engine, broker, redis, here, group):
+        if (column := UNKNOWN.get(edit.name)) is not None:
+            wanted = wanted._replace(rows=taken_back_without(column, wanted.rows))
         if told._replace(resumed=wanted.resumed) != wanted:
             wrong.append((edit.name, edit.outcome, told, wanted))
     assert not wrong
 
 
+def taken_back_without(column, rows):
+    assert any(weight < 0 for weight in rows.values())
+    made = Counter()
+    for (number, text), weight in rows.items():
+        row = json.loads(text)
+        made[number, json.dumps(row if weight > 0 else {**row, column: None})] = weight
+    return made
+
+
 @pytest.mark.usefixtures("variables")
-def test_a_few_edits(engine, broker, redis, tmp_path):
+@pytest.mark.parametrize("few", FEW, ids=lambda few: few[0])
+def test_a_few_edits(engine, broker, redis, tmp_path, few):
     (group,) = (
-        [edit for edit in group if edit.name in FEW]
+        [edit for edit in group if edit.name in few]
         for group in GROUPS
-        if FEW[0] in [edit.name for edit in group]
+        if few[0] in [edit.name for edit in group]
     )
-    assert len(group) == len(FEW)
+    assert len(group) == len(few)
     check(engine, broker, redis, tmp_path, group)
 
 

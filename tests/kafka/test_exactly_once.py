@@ -102,7 +102,7 @@ _SEND = TransactionWriter._send
 CASES = [pytest.param(query, part) for query in QUERIES for part in (whole, first)]
 
 
-@pytest.mark.parametrize(("query", "committed"), of_the_day(CASES, "topics", 2))
+@pytest.mark.parametrize(("query", "committed"), of_the_day(CASES, "topics"))
 def test_a_batch_that_comes_again_is_written_once(
     new_topic, session, monkeypatch, tmp_path, eventually, engine, query, committed
 ):

@@ -1,4 +1,5 @@
-"""A broker that goes away under load and comes back: nothing is lost, nothing twice."""
+"""A broker that goes away and comes back: nothing is lost, nothing is there twice; a
+run tells for how long it is away, and can be stopped."""
 
 from __future__ import annotations
 
@@ -14,15 +15,40 @@ from tempfile import TemporaryFile
 import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import OffsetSpec
+from frozen import frozen
 from machine import allowed
 from seeds import of_the_day, random_of_the_day
 from topics import Topic
 
 from arroyo_nb.engine.program import tail
+from arroyo_nb.errors import Unreached
 from arroyo_nb.kafka.local import LocalBroker
+from arroyo_nb.run.observe.snapshot import RunState
 
 MODES = ("exactly_once", "at_least_once")
 RESUMED_S, DONE_S, STOPPED_S = 3, 60, 5
+LONG_S = 12
+"""An outage that is longer than any answer of the broker is waited for."""
+
+FROZEN_STOP_S = 25
+"""How long a stop may take on a busy machine; Spark's client waits for 60 s."""
+
+TABLE = (
+    "CREATE TABLE made (n INT) WITH (connector = 'kafka', type = 'sink', topic = "
+    "'{topic}', bootstrap_servers = '{servers}', format = 'json');\n"
+)
+
+
+@pytest.fixture(scope="module")
+def broker_of_module():
+    with LocalBroker() as started:
+        yield started
+
+
+@pytest.fixture
+def own(broker_of_module):
+    """A broker that the test may end."""
+    return broker_of_module.start()
 
 
 @contextmanager
@@ -65,43 +91,48 @@ def numbers(made):
     return Counter(json.loads(record.value())["n"] for record in made.records())
 
 
-def check(session, eventually, outages_s):
-    with LocalBroker() as broker:
-        source, *sinks = (Topic(broker, 2) for _ in range(3))
-        script = source.declared("n INT") + "".join(
-            f"{made.sink('', mode, sink__commit_mode=mode)}"
-            f"INSERT INTO {mode} SELECT n FROM t;\n"
-            for mode, made in zip(MODES, sinks, strict=True)
-        )
-        run = session.run(script)
-        with load(source) as sent:
-            for away_s in outages_s:
-                ends = [made.end() for made in sinks]
-                eventually(
-                    lambda e=ends: all(map(_grew, sinks, e)) or run.state.ended, 60
-                )
-                stop_s = time.monotonic()
-                broker.stop()
-                print(f"{time.monotonic() - stop_s:.2f} s to stop the broker")
-                threading.Event().wait(away_s)
-                assert run.state.value == "running"
-                broker.start()
-                up_s, ends = time.monotonic(), [made.end() for made in sinks]
-                for made, end in zip(sinks, ends, strict=True):
-                    _wait_until_done(partial(_at_end, made, end), made, run, source)
-                    print(f"{time.monotonic() - up_s:.2f} s after it was up")
-                resumed_s = time.monotonic() - up_s
-                assert resumed_s < allowed(RESUMED_S), _situation(run, source, sinks)
-        there = numbers(source)
-        wanted = set(there)
-        assert wanted == set(sent)
-        for made in sinks:
-            _wait_until_done(partial(_lacking, made, wanted), made, run, source)
-        assert run.error is None
-        once, often = map(numbers, sinks)
-        assert once == there
-        assert set(often) == wanted
-        run.stop().wait_quietly(30)
+def check(session, eventually, broker, outages_s):
+    source, *sinks = (Topic(broker, 2) for _ in range(3))
+    script = source.declared("n INT") + "".join(
+        f"{made.sink('', mode, sink__commit_mode=mode)}"
+        f"INSERT INTO {mode} SELECT n FROM t;\n"
+        for mode, made in zip(MODES, sinks, strict=True)
+    )
+    run = session.run(f"{script}SELECT n FROM t;")
+
+    def away_s():
+        (told,) = run.snapshot().sources
+        return told.away_s
+
+    with load(source) as sent:
+        for seconds in outages_s:
+            ends = [made.end() for made in sinks]
+            eventually(lambda e=ends: all(map(_grew, sinks, e)) or run.state.ended, 60)
+            stop_s = time.monotonic()
+            broker.stop()
+            print(f"{time.monotonic() - stop_s:.2f} s to stop the broker")
+            threading.Event().wait(seconds)
+            assert run.state.value == "running"
+            assert away_s() > 2 or seconds < LONG_S
+            broker.start()
+            up_s, ends = time.monotonic(), [made.end() for made in sinks]
+            for made, end in zip(sinks, ends, strict=True):
+                _wait_until_done(partial(_at_end, made, end), made, run, source)
+                print(f"{time.monotonic() - up_s:.2f} s after it was up")
+            resumed_s = time.monotonic() - up_s
+            assert resumed_s < allowed(RESUMED_S), _situation(run, source, sinks)
+            eventually(lambda: away_s() == 0)
+    there = numbers(source)
+    wanted = set(there)
+    assert wanted == set(sent)
+    for made in sinks:
+        _wait_until_done(partial(_lacking, made, wanted), made, run, source)
+    assert run.error is None
+    once, often = map(numbers, sinks)
+    assert once == there
+    assert set(often) == wanted
+    eventually(lambda: Counter(run.table(2)["n"].to_pylist()) == there)
+    run.stop().wait_quietly(30)
 
 
 def _grew(made, end):
@@ -169,30 +200,81 @@ def _stacks():
         return file.read()
 
 
-def test_a_broker_that_comes_back_is_written_on(session, eventually):
-    away_s = random_of_the_day("sink outages").uniform(1, 7)
-    print(f"{away_s:.1f} s away")
-    check(session, eventually, [away_s])
+def test_a_broker_that_comes_back_is_read_and_written_on(session, eventually, own):
+    seconds = random_of_the_day("sink outages").uniform(1, 7)
+    print(f"{seconds:.1f} s away")
+    check(session, eventually, own, [seconds, LONG_S])
 
 
 @pytest.mark.parametrize("mode", of_the_day(MODES, "outages"))
-def test_a_run_that_waits_for_a_broker_can_be_stopped(session, eventually, mode):
+def test_a_run_that_waits_for_a_broker_can_be_stopped(session, eventually, own, mode):
     source = "CREATE TABLE t WITH (connector = 'impulse', event_rate = '200');\n"
-    with LocalBroker() as broker:
-        made = Topic(broker, 2)
-        sink = made.sink("", sink__commit_mode=mode)
-        run = session.run(f"{source}{sink}INSERT INTO out SELECT counter FROM t;")
-        eventually(lambda: made.end() > 0 or run.state.ended, 60)
-        broker.stop()
-        threading.Event().wait(2)
-        assert run.state.value == "running"
-        began_s = time.monotonic()
-        assert run.stop().wait_quietly(allowed(STOPPED_S))
-        print(f"{mode}: {time.monotonic() - began_s:.2f} s to stop")
-        assert (run.state.value, run.error) == ("stopped", None)
+    made = Topic(own, 2)
+    sink = made.sink("", sink__commit_mode=mode)
+    run = session.run(f"{source}{sink}INSERT INTO out SELECT counter FROM t;")
+    eventually(lambda: made.end() > 0 or run.state.ended, 60)
+    own.stop()
+    threading.Event().wait(2)
+    assert run.state.value == "running"
+    began_s = time.monotonic()
+    assert run.stop().wait_quietly(allowed(STOPPED_S))
+    print(f"{mode}: {time.monotonic() - began_s:.2f} s to stop")
+    assert (run.state.value, run.error) == ("stopped", None)
 
 
 @pytest.mark.long("outages")
 @pytest.mark.parametrize("seed", range(10))
-def test_a_hundred_outages(session, eventually, seed):
-    check(session, eventually, [1 + (seed + n) % 7 for n in range(10)])
+def test_a_hundred_outages(session, eventually, own, seed):
+    check(session, eventually, own, [1 + (seed + n) % 7 for n in range(10)])
+
+
+def test_a_stop_takes_seconds_while_the_broker_is_away(
+    session, own, eventually, tmp_path
+):
+    topic, made = Topic(own, 1), Topic(own, 1)
+    table = topic.declared("n INT")
+    sink = TABLE.format(topic=made.name, servers=own.bootstrap_servers)
+    scripts = {
+        "checkpoint": f"{table}{sink}INSERT INTO made SELECT n FROM t",
+        "immediate": f"{table}SELECT n FROM t",
+    }
+    topic.send(*({"n": n} for n in range(50)))
+    runs = {
+        mode: session.run(script, name=mode, state_dir=tmp_path)
+        for mode, script in scripts.items()
+    }
+    eventually(lambda: all(run.rows_in == 50 for run in runs.values()), 90)
+    with frozen(own.pid):
+        # Each has asked for the end of its topic, and waits for the answer.
+        eventually(lambda: all(map(is_away, runs.values())), 30)
+        for mode, run in runs.items():
+            run.stop(mode=mode)
+        for run in runs.values():
+            assert run.wait(allowed(FROZEN_STOP_S))
+            assert run.state is RunState.STOPPED
+        assert own.bootstrap_servers in runs["checkpoint"].note
+    topic.send(*({"n": n} for n in range(50, 60)))
+    # A broker that has just been let go may be silent for a while: one tries again.
+    for _ in range(5):
+        again = session.run(
+            scripts["checkpoint"], name="checkpoint", state_dir=tmp_path
+        )
+        eventually(partial(has_read_or_ended, again, 60), 60)
+        if not isinstance(again.error, Unreached):
+            break
+    assert again.error is None, f"{again.error} / {again.error.hint}"
+    assert again.state is RunState.RUNNING
+    again.stop()
+    assert again.wait(60)
+
+
+def has_read_or_ended(run, rows):
+    return run.state.ended or sum(offsets(run)) == rows
+
+
+def is_away(run):
+    return any(source.away_s > 2 for source in run.snapshot().sources)
+
+
+def offsets(run):
+    return [p.offset for source in run.snapshot().sources for p in source.partitions]

@@ -153,6 +153,11 @@ def test_late_rows_are_counted_by_partition(new_topic, session, eventually):
         ("u", 0): (301, 1),
     }
     assert run.snapshot().late_rows == 10
+    told = [f.message for f in run.doctor().findings if f.code == "late-partition"]
+    assert [message.partition(":")[0] for message in told] == [
+        "7 of 7 rows of partition 1 of 't' were late, and 2 of 303 rows of its other "
+        "partition"
+    ]
 
 
 def test_a_run_goes_on_from_its_checkpoint(new_topic, session, eventually, tmp_path):

@@ -7,11 +7,13 @@ import json
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import pytest
+from topics import Topic
 
 from arroyo_nb.errors import RunProblem
 
@@ -27,29 +29,78 @@ ROWS = tuple(
 )
 
 
-@pytest.fixture(params=["at_least_once", "exactly_once"])
+MODES = ("at_least_once", "exactly_once")
+
+
+@pytest.fixture(params=MODES)
 def mode(request):
     return request.param
 
 
-@pytest.fixture
-def table(tmp_path):
+def table(path, columns, *rows):
     """Declares the rows of a file, which is read in a batch or two."""
-
-    def declare(columns, *rows):
-        path = tmp_path / "rows.json"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return (
-            f"CREATE TABLE t ({columns}) WITH (connector = 'single_file', "
-            f"type = 'source', format = 'json', path = '{path}');\n"
-        )
-
-    return declare
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return (
+        f"CREATE TABLE t ({columns}) WITH (connector = 'single_file', "
+        f"type = 'source', format = 'json', path = '{path}');\n"
+    )
 
 
 @pytest.fixture
-def rows_table(table):
-    return table(COLUMNS, *ROWS)
+def rows_table(tmp_path):
+    return table(tmp_path / "rows.json", COLUMNS, *ROWS)
+
+
+class Sink(NamedTuple):
+    """A sink of the rows: how many partitions its topic has, the query that writes it,
+    its columns and options."""
+
+    partitions: int
+    query: str = "SELECT * FROM t"
+    columns: str = ""
+    options: Mapping[str, str] = {}
+
+
+BY_KIND = "SELECT kind, count(*) AS n FROM t GROUP BY kind"
+WITH_SCHEMA = {"json__include_schema": "true"}
+SINKS = {
+    "json": Sink(3),
+    "text": Sink(
+        1, "SELECT 'é' || kind AS value FROM t", "value TEXT", {"format": "raw_string"}
+    ),
+    "data": Sink(
+        1,
+        "SELECT CAST(kind AS BYTEA) AS value FROM t",
+        "value BYTEA",
+        {"format": "raw_bytes"},
+    ),
+    "keyed": Sink(4, options={"sink__key_field": "kind"}),
+    "no_key": Sink(1, options={"sink__key_field": "id"}),
+    "timed": Sink(2, options={"sink__timestamp_field": "at"}),
+    "created": Sink(1, options={"format": "debezium_json"}),
+    "with_schema": Sink(1, "SELECT id, kind FROM t", options=WITH_SCHEMA),
+}
+
+
+class Written(NamedTuple):
+    """The topics of sinks, and when the run began that has written them."""
+
+    topics: Mapping[str, Topic]
+    began_ms: float
+
+
+@pytest.fixture(scope="module", params=MODES)
+def written(request, lasting_session, broker, tmp_path_factory):
+    """One run writes all of them, each by itself."""
+    began_ms = time.time() * 1000
+    topics = {name: Topic(broker, sink.partitions) for name, sink in SINKS.items()}
+    script = table(tmp_path_factory.mktemp("rows") / "rows.json", COLUMNS, *ROWS)
+    for name, sink in SINKS.items():
+        given = {"sink__commit_mode": request.param, **sink.options}
+        script += topics[name].sink(sink.columns, name, **given)
+        script += f"INSERT INTO {name} {sink.query};\n"
+    lasting_session.run(script, name=request.param, wait=True)
+    return Written(topics, began_ms)
 
 
 def values(made):
@@ -74,39 +125,22 @@ def folded(changes):
     return {row: n for row, n in rows.items() if n}
 
 
-def test_rows_are_json(new_topic, session, mode, rows_table):
-    made = new_topic(3)
-    sink = made.sink("", sink__commit_mode=mode)
-    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
+def test_rows_are_json(written):
+    made = written.topics["json"]
     assert as_rows(documents(made)) == as_rows(ROWS)
     assert {record.key() for record in made.records()} == {None}
 
 
-def test_a_value_is_what_it_is_and_without_one_empty(
-    new_topic, session, mode, rows_table
-):
-    text, data = new_topic(), new_topic()
-    sinks = text.sink(
-        "value TEXT", "a", format="raw_string", sink__commit_mode=mode
-    ) + data.sink("value BYTEA", "b", format="raw_bytes", sink__commit_mode=mode)
-    session.run(
-        f"""{rows_table}{sinks}
-        INSERT INTO a SELECT 'é' || kind AS value FROM t;
-        INSERT INTO b SELECT CAST(kind AS BYTEA) AS value FROM t;
-        """,
-        wait=True,
-    )
+def test_a_value_is_what_it_is_and_without_one_empty(written):
+    text, data = written.topics["text"], written.topics["data"]
     kinds = Counter((row["kind"] or "").encode() for row in ROWS)
     assert Counter(values(data)) == kinds
     assert Counter(v.removeprefix("é".encode()) for v in values(text)) == kinds
     assert "ék1".encode() in values(text)
 
 
-def test_keys_are_in_the_partition_of_any_client(new_topic, session, mode, rows_table):
-    made = new_topic(4)
-    sink = made.sink("", sink__commit_mode=mode, sink__key_field="kind")
-    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
-    found = made.records()
+def test_keys_are_in_the_partition_of_any_client(written):
+    found = written.topics["keyed"].records()
     assert len(found) == len(ROWS)
     for record in found:
         kind = json.loads(record.value())["kind"]
@@ -130,40 +164,51 @@ def murmur2(data):
     return (h ^ h >> 15) & 0x7FFFFFFF
 
 
-def test_rows_of_a_key_stay_in_order(new_topic, session, mode, eventually):
-    source, made = new_topic(3), new_topic(2)
+@pytest.fixture
+def both(new_topic):
+    """Topics and sinks of both modes, and what writes a query to both."""
+
+    def make(query, partitions, columns="", **options):
+        topics = {mode: new_topic(partitions) for mode in MODES}
+        script = "".join(
+            made.sink(columns, mode, sink__commit_mode=mode, **options)
+            + f"INSERT INTO {mode} {query};\n"
+            for mode, made in topics.items()
+        )
+        return topics, script
+
+    return make
+
+
+def test_rows_of_a_key_stay_in_order(new_topic, session, both, eventually):
+    source = new_topic(3)
     for part in range(3):
         rows = ({"k": f"{part}{n % 5}", "n": n} for n in range(2000))
         source.send(*rows, partition=part)
-    script = source.declared("k TEXT, n INT") + made.sink(
-        "k TEXT, n INT", sink__key_field="k", sink__commit_mode=mode
-    )
-    session.run(f"{script}INSERT INTO out SELECT k, n FROM t;")
-    eventually(lambda: len(made.records()) == 6000, 60)
-    found = {}
-    for row in documents(made):
-        found.setdefault(row["k"], []).append(row["n"])
-    assert len(found) == 15
-    assert all(numbers == sorted(numbers) for numbers in found.values())
+    columns = "k TEXT, n INT"
+    topics, sinks = both("SELECT k, n FROM t", 2, columns, sink__key_field="k")
+    session.run(source.declared(columns) + sinks)
+    for made in topics.values():
+        eventually(lambda topic=made: len(topic.records()) == 6000, 60)
+        found = {}
+        for row in documents(made):
+            found.setdefault(row["k"], []).append(row["n"])
+        assert len(found) == 15
+        assert all(numbers == sorted(numbers) for numbers in found.values())
 
 
-def test_a_column_that_is_no_text_is_no_key(new_topic, session, mode, rows_table):
-    made = new_topic()
-    sink = made.sink("", sink__commit_mode=mode, sink__key_field="id")
-    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
-    assert {record.key() for record in made.records()} == {None}
+def test_a_column_that_is_no_text_is_no_key(written):
+    found = written.topics["no_key"].records()
+    assert [record.key() for record in found] == [None] * len(ROWS)
 
 
-def test_the_time_of_a_record_is_that_of_its_row(new_topic, session, mode, rows_table):
-    made, began_ms = new_topic(2), time.time() * 1000
-    sink = made.sink("", sink__commit_mode=mode, sink__timestamp_field="at")
-    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
-    found = made.records()
+def test_the_time_of_a_record_is_that_of_its_row(written):
+    found = written.topics["timed"].records()
     assert len(found) == len(ROWS)
     for record in found:
         at, (_, time_ms) = json.loads(record.value())["at"], record.timestamp()
         if at is None:
-            assert time_ms > began_ms - 1000
+            assert time_ms > written.began_ms - 1000
         else:
             instant = datetime.fromisoformat(f"{at}+00:00")
             assert datetime.fromtimestamp(time_ms / 1000, UTC) == instant
@@ -181,33 +226,37 @@ def test_a_time_before_1970_is_told(new_topic, session, mode, rows_table):
 @pytest.mark.parametrize(
     "key", [pytest.param(None, marks=pytest.mark.long("topics")), "kind"]
 )
-def test_changes_are_read_back_as_the_table(new_topic, session, mode, key, eventually):
-    source, made = new_topic(2), new_topic(3)
-    script = source.declared(COLUMNS) + made.sink(
-        "", format="debezium_json", sink__key_field=key, sink__commit_mode=mode
-    )
+def test_changes_are_read_back_as_the_table(new_topic, session, both, key, eventually):
+    source = new_topic(2)
     counts = """SELECT coalesce(kind, '-') AS id, id % 2 AS odd, kind, count(*) AS n
         FROM t GROUP BY kind, id % 2"""
-    session.run(f"{script}INSERT INTO out {counts};")
+    topics, sinks = both(counts, 3, format="debezium_json", sink__key_field=key)
+    session.run(source.declared(COLUMNS) + sinks)
     columns = "id TEXT PRIMARY KEY, odd INT PRIMARY KEY, kind TEXT, n BIGINT"
-    table = made.declared(columns, "back", format="debezium_json")
-    back = session.run(f"{table}SELECT * FROM back")
+    script = "".join(
+        made.declared(columns, f"{mode}_back", format="debezium_json")
+        + f"SELECT * FROM {mode}_back;\n"
+        for mode, made in topics.items()
+    )
+    back = session.run(script)
     for known in (ROWS[:100], ROWS):
         source.send(*known[-200:], partition=len(known) % 2)
         groups = Counter((row["kind"], row["id"] % 2) for row in known)
         answer = {(k or "-", odd, k, n): 1 for (k, odd), n in groups.items()}
-        eventually(lambda a=answer: as_rows(back.table().to_pylist()) == a, 60)
-    assert folded(documents(made)) == answer
-    assert {change["op"] for change in documents(made)} == {"c", "u"}
-    for record in made.records():
-        value = json.loads(record.value())["after"][key] if key else None
-        assert record.key() == (value.encode() if value else None)
+        for number in range(len(MODES)):
+            eventually(
+                lambda a=answer, n=number: as_rows(back.table(n).to_pylist()) == a, 60
+            )
+    for made in topics.values():
+        assert folded(documents(made)) == answer
+        assert {change["op"] for change in documents(made)} == {"c", "u"}
+        for record in made.records():
+            value = json.loads(record.value())["after"][key] if key else None
+            assert record.key() == (value.encode() if value else None)
 
 
-def test_rows_that_are_only_appended_are_created(new_topic, session, mode, rows_table):
-    made = new_topic()
-    sink = made.sink("", format="debezium_json", sink__commit_mode=mode)
-    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
+def test_rows_that_are_only_appended_are_created(written):
+    made = written.topics["created"]
     assert {(c["before"], c["op"]) for c in documents(made)} == {(None, "c")}
     assert as_rows(c["after"] for c in documents(made)).total() == len(ROWS)
 
@@ -227,59 +276,50 @@ LATEST = """SELECT k, v FROM (
     ],
 )
 def test_the_end_of_a_row_is_before_the_next_that_has_its_key(
-    new_topic, session, mode, columns, key, eventually
+    new_topic, session, both, columns, key, eventually
 ):
-    source, made = new_topic(), new_topic(4)
-    options = {"format": "debezium_json", "sink__commit_mode": mode}
-    script = source.declared("k TEXT, v TEXT, n INT") + made.sink(
-        columns, sink__key_field=key, **options
-    )
+    source = new_topic()
+    options = {"format": "debezium_json", "sink__key_field": key}
+    topics, sinks = both(LATEST, 4, columns, **options)
     # Rows that have no name but their values: each change is an end and a beginning.
-    run = session.run(f"{script}INSERT INTO out {LATEST};")
+    run = session.run(source.declared("k TEXT, v TEXT, n INT") + sinks)
     eventually(lambda: run.state.value == "running", 60)
+
+    def last(made):
+        rows = {}
+        for change in documents(made):
+            image = change["after"] or change["before"]
+            rows[image["k"]] = change["after"] and change["after"]["v"]
+        return set(rows.values())
+
     for n in range(4):
         source.send(*({"k": f"k{k}", "v": f"{k}-{n}", "n": n} for k in range(20)))
         ends = {f"{k}-{n}" for k in range(20)}
-
-        def last(ends=ends):
-            rows = {}
-            for change in documents(made):
-                image = change["after"] or change["before"]
-                rows[image["k"]] = change["after"] and change["after"]["v"]
-            return set(rows.values()) == ends
-
-        eventually(last)
+        for made in topics.values():
+            eventually(lambda topic=made, ends=ends: last(topic) == ends)
 
 
-def test_a_preview_lies_beside_what_is_written(new_topic, session, mode, rows_table):
-    made = new_topic()
-    sink = made.sink("", format="debezium_json", sink__commit_mode=mode)
-    query = "SELECT kind, count(*) AS n FROM t GROUP BY kind"
-    script = f"{rows_table}{sink}INSERT INTO out {query};"
-    run = session.run(script, wait=True, keep=True)
-    assert folded(documents(made)) == as_rows(run.table().to_pylist())
+def test_a_preview_lies_beside_what_is_written(session, both, rows_table):
+    topics, sinks = both(BY_KIND, 1, format="debezium_json")
+    run = session.run(rows_table + sinks, wait=True, keep=True)
+    for number, made in enumerate(topics.values()):
+        assert folded(documents(made)) == as_rows(run.table(number).to_pylist())
 
 
-def test_nothing_is_written_where_sinks_are_off(new_topic, session, mode, rows_table):
-    made = new_topic()
-    sink = made.sink("", sink__commit_mode=mode)
-    script = f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;"
-    run = session.run(script, wait=True, sinks=False)
-    assert run.table().num_rows == len(ROWS)
-    assert made.records() == []
+def test_nothing_is_written_where_sinks_are_off(session, both, rows_table):
+    topics, sinks = both("SELECT * FROM t", 1)
+    run = session.run(rows_table + sinks, wait=True, sinks=False)
+    assert [run.table(n).num_rows for n in range(len(MODES))] == [len(ROWS)] * 2
+    assert [made.records() for made in topics.values()] == [[], []]
 
 
-def test_a_schema_lies_beside_the_row(new_topic, session, mode, rows_table, rows):
-    made = new_topic()
-    options = {"json__include_schema": "true"}
-    sink = made.sink("", sink__commit_mode=mode, **options)
-    query = "INSERT INTO out SELECT id, kind FROM t;"
-    session.run(f"{rows_table}{sink}{query}", wait=True)
+def test_a_schema_lies_beside_the_row(written, rows):
+    made = written.topics["with_schema"]
     fields = documents(made)[0]["schema"]["fields"]
     assert [(f["field"], f["type"]) for f in fields] == [
         *(("id", "int32"), ("kind", "string"))
     ]
-    back = made.declared("id INT, kind TEXT", "back", **options)
+    back = made.declared("id INT, kind TEXT", "back", **WITH_SCHEMA)
     found = rows(f"{back}SELECT * FROM back", len(ROWS))
     assert Counter(found) == Counter((row["id"], row["kind"]) for row in ROWS)
 
@@ -315,21 +355,23 @@ def registry():
 
 
 def test_a_record_begins_with_the_number_of_its_schema(
-    new_topic, session, mode, rows_table, rows, registry
+    session, both, rows_table, registry
 ):
-    made = new_topic()
-    options = {"format": "debezium_json", "sink__commit_mode": mode, **registry}
-    sink = made.sink("", schema_registry__api_secret="hush", **options)
-    query = "INSERT INTO out SELECT kind, count(*) AS n FROM t GROUP BY kind;"
-    session.run(f"{rows_table}{sink}{query}", wait=True)
-    assert {value[:5] for value in values(made)} == {b"\0\0\x01\x02\x03"}
-    documents = [json.loads(value[5:]) for value in values(made)]
-    assert sum(folded(documents).values()) == len({row["kind"] for row in ROWS})
-    ((path, login, body),) = Registry.asked
-    assert path == f"/subjects/{made.name}-value/versions"
-    assert base64.b64decode(login.split()[1]) == b"me:hush"
-    assert body["schemaType"] == "JSON"
-    assert list(json.loads(body["schema"])["properties"]) == ["before", "after", "op"]
+    options = {"format": "debezium_json", "schema_registry__api_secret": "hush"}
+    topics, sinks = both(BY_KIND, 1, **options, **registry)
+    session.run(rows_table + sinks, wait=True)
+    for made in topics.values():
+        assert {value[:5] for value in values(made)} == {b"\0\0\x01\x02\x03"}
+        documents = [json.loads(value[5:]) for value in values(made)]
+        assert sum(folded(documents).values()) == len({row["kind"] for row in ROWS})
+    asked = {path: (login, body) for path, login, body in Registry.asked}
+    assert len(asked) == len(Registry.asked)
+    assert set(asked) == {f"/subjects/{t.name}-value/versions" for t in topics.values()}
+    for login, body in asked.values():
+        assert base64.b64decode(login.split()[1]) == b"me:hush"
+        assert body["schemaType"] == "JSON"
+        fields = json.loads(body["schema"])["properties"]
+        assert list(fields) == ["before", "after", "op"]
 
 
 def test_a_registry_that_refuses_is_told(new_topic, session, rows_table, registry):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import time
+from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import (
@@ -17,7 +19,6 @@ from confluent_kafka.admin import (
 )
 
 from arroyo_nb.kafka.errors import PARTITION_OPENING
-from arroyo_nb.kafka.local import LocalBroker
 
 USER, PASSWORD = "alice", "wonder,land"
 """Who may log in at the broker of the tests."""
@@ -25,12 +26,27 @@ USER, PASSWORD = "alice", "wonder,land"
 _NUMBERS = itertools.count()
 
 
+class Broker(Protocol):
+    """A broker on this machine: one of a test's own, or that of all workers."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+    def create_topic(self, name: str, partitions: int = 1) -> None: ...
+
+
+def new_name(kind: str) -> str:
+    """The name of a topic that no other worker makes."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    return f"{kind}-{worker}-{next(_NUMBERS)}"
+
+
 class Topic:
     """A topic of a test's own."""
 
-    def __init__(self, broker: LocalBroker, partitions: int) -> None:
+    def __init__(self, broker: Broker, partitions: int) -> None:
         self.broker = broker
-        self.name = f"read-{next(_NUMBERS)}"
+        self.name = new_name("read")
         broker.create_topic(self.name, partitions)
         self._settings = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
         self.admin = AdminClient(self._settings)

@@ -33,12 +33,15 @@ class Case:
     parts
         The expressions within it that are cases of their own. What differs in a part
         is not held against the whole.
+    operands
+        What is between its operators, or the arguments of its call, as SQL.
     """
 
     expression: str
     columns: tuple[Column, ...] = ()
     kind: str = ""
     parts: tuple[Case, ...] = ()
+    operands: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:

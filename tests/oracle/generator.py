@@ -26,6 +26,7 @@ from arroyo_nb.schema import (
     BYTEA,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
     INTERVAL,
     TEXT,
@@ -172,7 +173,9 @@ class Generator:
                 return nested
         chance = random.random()
         if not literal and chance < 0.08:
-            sql = random.choice(("NULL", f"CAST(NULL AS {type_})"))
+            # Its parser reads no struct as the type of a cast.
+            typed = () if isinstance(type_, StructOf) else (f"CAST(NULL AS {type_})",)
+            sql = random.choice(("NULL", *typed))
             return Operand(sql, type_)
         value = random.choice(texts) if texts else value_of(type_, random, small=small)
         if literal or chance < 0.5:
@@ -211,7 +214,8 @@ class Generator:
     def _through(self, source: Type, target: Type, given: Operand) -> Operand:
         """A value of a type that no column has, by a cast, which is a part."""
         sql = f"CAST({given.sql} AS {target})"
-        part = Case(sql, tuple(given.columns), _cast_kind(source, target))
+        kind = _cast_kind(source, target)
+        part = Case(sql, tuple(given.columns), kind, operands=(given.sql,))
         return Operand(sql, target, given.columns, [part])
 
     def _nested(self, type_: Type) -> Operand | None:
@@ -231,7 +235,12 @@ class Generator:
         columns = [column for operand in operands for column in operand.columns]
         parts = [part for operand in operands for part in operand.parts]
         once = {column.name: column for column in columns}
-        return Case(sql, tuple(once.values()), kind, tuple(parts))
+        texts = tuple(operand.sql for operand in operands)
+        return Case(sql, tuple(once.values()), kind, tuple(parts), texts)
+
+    def _text_for(self, type_: Type) -> Operand:
+        """A text where another type is wanted, which mostly may be read as it."""
+        return self._operand(TEXT, texts=values.texts_for(type_))
 
     def _any(self, *types: Type, depth: int = 0) -> Operand:
         return self._operand(self._random.choice(types or values.TYPES), depth=depth)
@@ -249,12 +258,15 @@ class Generator:
         if special is not None:
             return special(self, row.name)
         signature = signature or self._random.choice(row.signatures)
-        odd = self._random.random() < 0.06
+        chance = self._random.random()
+        odd, of_texts = chance < 0.06, 0.06 < chance < 0.14
         operands = [
-            self._argument(row.name, place, parameter, depth, odd)
+            self._text_for(self._type(parameter))
+            if of_texts and self._random.random() < 0.6
+            else self._argument(row.name, place, parameter, depth, odd)
             for place, parameter in enumerate(self._parameters(signature))
         ]
-        kind = f"{row.name} of other types" if odd else row.name
+        kind = row.name + " of other types" * odd + " of texts" * of_texts
         sql = f"{row.name}({', '.join(o.sql for o in operands)})"
         return self._made(kind, sql, *operands)
 
@@ -318,6 +330,14 @@ class Generator:
                 return values.PAIR
             case ParameterKind.DECIMAL:
                 return random.choice((values.MONEY, values.WIDE))
+            case ParameterKind.FLOAT:
+                return FLOAT
+            case ParameterKind.FLOAT_OR_WHOLE:
+                return random.choice((FLOAT, FLOAT, *values.WHOLE))
+            case ParameterKind.BIGINT:
+                return BIGINT
+            case ParameterKind.AS_TEXT:
+                return TEXT if random.random() < 0.7 else random.choice(values.SCALARS)
             case Primitive("DOUBLE"):
                 return random.choice((DOUBLE, DOUBLE, DOUBLE, *values.NUMBERS))
             case Primitive("BIGINT"):
@@ -353,12 +373,23 @@ class Generator:
             return self._made(f"- {family(one.type)}", f"-({one.sql})", one)
         operator = self._random.choice("+-*/%")
         one, other = (self._any(*values.NUMBERS, depth=1) for _ in range(2))
-        return self._two(operator, one, other, operator)
+        return self._two(operator, *self._one_of_text(one, other), operator)
+
+    def _one_of_text(self, one: Operand, other: Operand) -> tuple[Operand, Operand]:
+        """Both operands, one of which may become a text."""
+        chance = self._random.random()
+        if chance < 0.08:
+            one = self._text_for(one.type)
+        elif chance < 0.16:
+            other = self._text_for(other.type)
+        return one, other
 
     def _bits(self) -> Case:
         operator = self._random.choice(("&", "|", "#", "<<", ">>"))
         one, other = (self._any(*values.WHOLE) for _ in range(2))
+        one, other = self._one_of_text(one, other)
         kind = "bits" if operator in "&|#" else "bit shifts"
+        kind += " of texts" * (TEXT in (one.type, other.type))
         return self._made(kind, f"{one.sql} {operator} {other.sql}", one, other)
 
     def _comparison(self) -> Case:
@@ -379,13 +410,19 @@ class Generator:
         texts = values.texts_for(one_type) if other_type == TEXT else ()
         other = self._operand(other_type, texts=texts)
         if random.random() < 0.15:
-            third = self._operand(other_type)
+            third = (
+                self._text_for(one_type)
+                if random.random() < 0.2
+                else self._operand(other_type)
+            )
             name = f"{family(one_type)} compare {family(other_type)}"
             form = random.choice(
                 ("{} BETWEEN {} AND {}", "{} IN ({}, {})", "{} NOT IN ({}, {})")
             )
             sql = form.format(one.sql, other.sql, third.sql)
             return self._made(name, sql, one, other, third)
+        if random.random() < 0.5:
+            one, other = other, one
         return self._two(operator, one, other, "compare")
 
     def _matching(self) -> Case:
@@ -414,7 +451,7 @@ class Generator:
         if random.random() < 0.15:
             sql = f"extract(EPOCH FROM {one.sql} {operator} {other.sql})"
             return self._made("extract of a sum", sql, one, other)
-        return self._two(operator, one, other, operator)
+        return self._two(operator, *self._one_of_text(one, other), operator)
 
     def _joined(self) -> Case:
         one = self._any(TEXT, TEXT, *values.LISTS, *values.SCALARS)
@@ -441,7 +478,12 @@ class Generator:
         type_ = random.choice(values.TYPES)
         other = random.choice((type_, type_, *values.NUMBERS, TEXT))
         when = self._operand(BOOLEAN, depth=1)
-        one, two = self._operand(type_), self._operand(other)
+        one = self._operand(type_)
+        two = self._text_for(type_) if other == TEXT else self._operand(other)
+        if random.random() < 0.2:
+            # Its branches tell which one it takes.
+            sql = f"CASE {one.sql} WHEN {two.sql} THEN 1 ELSE 0 END"
+            return self._made("CASE of a value", sql, one, two)
         sql = f"CASE WHEN {when.sql} THEN {one.sql} ELSE {two.sql} END"
         return self._made("CASE", sql, when, one, two)
 
@@ -479,7 +521,8 @@ class Generator:
             )
         )
         operands = (one, two, number, count)
-        used = [o for n, o in enumerate(operands) if f"{{{n}}}" in form]
+        places = {form.find(f"{{{n}}}"): o for n, o in enumerate(operands)}
+        used = [places[place] for place in sorted(places) if place >= 0]
         return self._made(kind, form.format(*(o.sql for o in operands)), *used)
 
     # Functions whose arguments belong together

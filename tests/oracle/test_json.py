@@ -6,8 +6,10 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.schema import TEXT
+from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.user_functions import register_datafusion
 from oracle.cases import Case, Column
-from oracle.ours import evaluate
+from oracle.ours import plan
 
 TABLE = (
     "{}",
@@ -72,14 +74,23 @@ OF_DOCUMENT = {
 
 @pytest.fixture(scope="module")
 def values(engine):
-    rows = [(e, j) for e in OF_TABLE for j in TABLE]
-    rows += [(e, DOCUMENT) for e in OF_DOCUMENT]
-    rows += [(e, "no JSON") for e in OF_DOCUMENT]
-    cases = [Case(e, (Column("j", TEXT, j),)) for e, j in rows]
-    found = evaluate(engine, cases)
+    """The value of each expression for each document."""
+    calls, documents = [*OF_TABLE, *OF_DOCUMENT], [*TABLE, DOCUMENT, "no JSON"]
+    planned = [plan(Case(call, (Column("j", TEXT, None),))) for call in calls]
+    texts = [spark_sql(expression, row_time="NULL") for expression in planned]
+
+    def run():
+        register_datafusion(engine.session, planned)
+        rows = [*enumerate(documents)]
+        frame = engine.session.createDataFrame(rows, "n int, j string")
+        columns = (f"{text} AS c{n}" for n, text in enumerate(texts))
+        return frame.selectExpr("n", *columns).toArrow().sort_by("n")
+
+    found = engine.worker.call(run)
     return {
-        row: one.failure or one.refusal or one.value
-        for row, one in zip(rows, found, strict=True)
+        (call, document): value
+        for n, call in enumerate(calls)
+        for document, value in zip(documents, found[f"c{n}"].to_pylist(), strict=True)
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -72,26 +73,44 @@ c  | 10:00:10 | 2
     assert str(result).startswith("✓ windows: passed, 6 expectations")
 
 
-@pytest.mark.parametrize(
-    ("expected", "said"),
-    [
-        ("TABLE\nw.start | n\n10:00:00 | 2\n10:00:10 | 3", "~ 2026-01-01 10:00:10 | 3"),
-        ("TABLE\nw.start\n10:00:00", "+ 2026-01-01 10:00:10"),
-        ("TABLE\nn\n2\n2\n2", "− 2"),
-        ("TABLE EMPTY", "2 rows unexpected"),
-        ("TABLE ORDERED\nw.start\n10:00:10\n10:00:00", "in another order"),
-        ("TABLE\nmean\n1.4\n3", "1.4"),
-        ("LATE\nat | late_by\n09:59:30 | 34 s", "00:00:34 → 00:00:35"),
-        ("LATE EMPTY", "1 row unexpected"),
-        ("WATERMARK 10:00:06", "2026-01-01 10:00:06 → 2026-01-01 10:00:05"),
-        ("WATERMARK\nwatermark\n09:59:50\n10:00:05", "+ 2026-01-01 09:59:54"),
-        ("CHANGELOG\nop | n\nd | 2\nc | 2", "d → c"),
-        ("ERROR", "the query ran, and had no error"),
-    ],
-)  # fmt: skip
-def test_a_wrong_expectation_fails(session, expected, said):
-    result = session.test(f"{CLICKS}{COUNTS}EXPECT {expected}\n")
-    assert said in failed(result)
+WRONG = {
+    "TABLE\nw.start | n\n10:00:00 | 2\n10:00:10 | 3": "~ 2026-01-01 10:00:10 | 3",
+    "TABLE\nw.start\n10:00:00": "+ 2026-01-01 10:00:10",
+    "TABLE\nn\n2\n2\n2": "− 2",
+    "TABLE EMPTY": "2 rows unexpected",
+    "TABLE ORDERED\nw.start\n10:00:10\n10:00:00": "in another order",
+    "TABLE\nmean\n1.4\n3": "1.4",
+    "LATE\nat | late_by\n09:59:30 | 34 s": "00:00:34 → 00:00:35",
+    "LATE EMPTY": "1 row unexpected",
+    "WATERMARK 10:00:06": "2026-01-01 10:00:06 → 2026-01-01 10:00:05",
+    "WATERMARK\nwatermark\n09:59:50\n10:00:05": "+ 2026-01-01 09:59:54",
+    "CHANGELOG\nop | n\nd | 2\nc | 2": "d → c",
+}
+
+
+def only(result, number):
+    """What is said of one expectation of a test."""
+    return failed(replace(result, checks=(result.checks[number],)))
+
+
+@pytest.fixture(scope="module")
+def wrongly_expected(lasting_session):
+    """The result of a test that expects all that is wrong."""
+    expected = "\n\n".join(f"EXPECT {text}" for text in WRONG)
+    return lasting_session.test(f"{CLICKS}{COUNTS}{expected}\n")
+
+
+@pytest.mark.parametrize("expected", WRONG)
+def test_a_wrong_expectation_fails(wrongly_expected, expected):
+    number = [*WRONG].index(expected)
+    assert WRONG[expected] in only(wrongly_expected, number)
+    with pytest.raises(TestFailure):
+        wrongly_expected.raise_failure()
+
+
+def test_an_error_that_does_not_come_fails(session):
+    result = session.test(f"{CLICKS}{COUNTS}EXPECT ERROR\n")
+    assert "the query ran, and had no error" in failed(result)
     with pytest.raises(TestFailure):
         result.raise_failure()
 
@@ -115,16 +134,21 @@ batch | watermark
 0     | NULL
 3     | 10:00:05
 """
-    assert session.test(CLICKS + BY_USER + changes).passed
-    for right, wrong, said in (
+    mistakes = (
         ("~  | ann  | 2 | 1", "~  | ann  | 2 | 0", "0 → 1"),
         ("3     | 10:00:05", "3     | 10:00:06", "10:00:06 →"),
         ("3     | 10:00:05", "30    | 10:00:05", "− 30"),
         ("bob  | 3\n", "bob  | 4\n", "4 → 3"),
-    ):
-        assert right in changes
-        text = CLICKS + BY_USER + changes.replace(right, wrong)
-        assert said in failed(session.test(text))
+    )
+    assert all(changes.count(right) == 1 for right, _, _ in mistakes)
+    texts = [changes, *(changes.replace(right, wrong) for right, wrong, _ in mistakes)]
+    result = session.test(CLICKS + BY_USER + "\n".join(texts))
+    number = changes.count("EXPECT")
+    assert replace(result, checks=result.checks[:number]).passed
+    for start, (_, _, said) in enumerate(mistakes, 1):
+        checks = result.checks[start * number : (start + 1) * number]
+        assert said in failed(replace(result, checks=checks))
+        assert sum(check.difference is not None for check in checks) == 1
 
 
 def test_micro_batches_are_those_of_the_blank_lines(session):

@@ -1,11 +1,7 @@
 """Runs of a class: a table that is changed under them, and a hand-out of one."""
 
-from unittest.mock import patch
-
 from IPython.utils.capture import capture_output
-from shells import new_shell
-
-from arroyo_nb.extension import load, unload
+from shells import shell_of, shown
 
 CLICKS = """at       | user
 10:00:00 | ann
@@ -36,18 +32,13 @@ def test_a_hand_out_has_the_rows_that_were_given(session, tmp_path):
     session.rows("clicks", CLICKS)
     session.run(COUNTS, name="counts", wait=True)
     page = tmp_path / "page.html"
-    with new_shell() as shell:
-        load(shell, session)
+    with shell_of(session) as shell, capture_output() as captured:
         shell.user_ns["intro"] = "Three rows.\n\nHow many windows?"
-        with capture_output() as captured:
-            shell.run_cell(
-                f"%arroyo save counts -o {page} --title 'Clicks by time' --text intro"
-            )
-            refused = shell.run_cell(f"%arroyo save counts -o {tmp_path}/t.parquet "
-                                     "--title x")  # fmt: skip
-        with patch.object(session, "close"):
-            unload(shell)
-    assert "only a page has a title" in str(refused.error_in_exec)
+        shell.run_cell(
+            f"%arroyo save counts -o {page} --title 'Clicks by time' --text intro"
+        )
+        refused, _ = shown(shell, f"%arroyo save counts -o {tmp_path}/t --title x")
+    assert "only a page has a title" in str(refused)
     made = page.read_text()
     assert "<h1>Clicks by time</h1><p>Three rows.</p><p>How many windows?</p>" in made
     assert "<h2>clicks: all rows</h2>" in made

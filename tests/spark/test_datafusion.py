@@ -107,6 +107,11 @@ def test_patterns_and_flags_need_not_be_literals(engine):
     ]
 
 
+def test_what_is_another_each_time_is_no_pattern_of_itself(engine):
+    once = call("uuid"), call("uuid")
+    assert evaluate(engine, [binary(exp.RegexpLike, *once)]) == [[False]]
+
+
 def test_a_branch_that_is_not_taken_does_not_fail(engine):
     t = col("t", TEXT)
     is_pattern = inverted(binary(exp.EQ, t, lit("(")))

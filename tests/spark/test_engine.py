@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 from machine import allowed
 
+from arroyo_nb.engine.class_data import archive_for
 from arroyo_nb.engine.folders import process_start
+from arroyo_nb.engine.java import find_java
 
 START_S = 120
 GONE_S = 3
@@ -29,14 +31,16 @@ class Kernel:
     def __init__(self, script: str, folder: Path) -> None:
         file = folder / "kernel.py"
         file.write_text(_PRELUDE + script, encoding="utf-8")
+        # An archive halves a start. Where there is none, none is made meanwhile.
+        is_made = archive_for(find_java()).exists
+        archive = {} if is_made else {"ARROYO_NB_ARCHIVE": "off"}
         self.process = subprocess.Popen(
             [sys.executable, "-W", "error", str(file)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=folder,
-            env=os.environ
-            | {"ARROYO_NB_ARCHIVE": "off", "PYTHONPATH": os.pathsep.join(sys.path)},
+            env=os.environ | archive | {"PYTHONPATH": os.pathsep.join(sys.path)},
         )
 
     def answer(self) -> Any:

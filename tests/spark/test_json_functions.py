@@ -61,10 +61,13 @@ def documents(seed: int, count: int) -> list[str | None]:
 
 
 SOME = (["a"], ["b", "id"], ["a", 1, "b"], ["a", 0], [], ['x"y'])
+BEHIND = ['{"w":7}}', '{"w":7} trailing', '{"w":7}\t', '\n{"w":\n7}\x00']
+RAW = ['["a\tb"]', '{"w":7,"x":"a\nb"}', '{"w":7,"x\x01":1}', '{"w\n":7}']
+"""Documents with something behind them, and texts with raw control characters."""
 
 
 def test_random_documents(engine):
-    assert not unlike(engine, documents(18, 100), SOME)[:5]
+    assert not unlike(engine, [*documents(18, 100), *BEHIND, *RAW], SOME)[:5]
 
 
 @pytest.mark.long("formats")
@@ -105,17 +108,62 @@ def test_random_documents_by_json_path(engine):
             assert not [(f, path, t, v, w) for t, v, w in pairs if v != w][:5]
 
 
+BROKEN = (
+    *(
+        '{"w":7,"x":tru',
+        '{"w":7,"x":',
+        '{"w":7,',
+        '{"w":7',
+        '{"w":',
+        '{"w"',
+        '{"w',
+        "{",
+    ),
+    *('{"a":{"b":1,"c":nul}}', '{"a":{"b":1', '{"a":[1,{"b":2},x', '{"a":[1,', "[1,2"),
+    *(
+        '[{"b":{"id":4}},',
+        '{"x":tru,"w":7}',
+        '{"w":07,"x":1}',
+        '{"w":"abc',
+        '{"w":"a\\q"}',
+    ),
+    *(
+        '{"w":7]',
+        "[7}",
+        '{"w" 7}',
+        '{"w"::7}',
+        '{,"w":7}',
+        '{"w":7,}',
+        "[1,,2]",
+        "[,1]",
+    ),
+    *(
+        '{"w":1,"w":tru',
+        '{"x":"a\tb","w":7}',
+        "{'w':7}",
+        '{"w":7 "x":1}',
+        "nul",
+        '"abc',
+    ),
+)
+
+
+def test_a_broken_document_has_the_values_before_the_place(engine):
+    paths = (["w"], ["x"], ["a"], ["a", "b"], ["a", 0], ["a", 1, "b"], [0], [1], [])
+    assert called("json_get_int", BROKEN[0], ["w"]) == 7
+    assert called("json_contains", BROKEN[0], ["x"])
+    assert called("json_get", BROKEN[8], ["a"]) is None
+    assert not unlike(engine, BROKEN, paths)
+
+
 def test_what_stands_behind_a_document_is_not_read_and_a_raw_tab_is_no_json(engine):
-    behind = ['{"w":7}}', '{"w":7} trailing', '{"w":7}\t', '\n{"w":\n7}\x00']
-    broken = ['["a\tb"]', '{"w":7,"x":"a\nb"}', '{"w":7,"x\x01":1}', '{"w\n":7}']
     columns = {
         "w": spark_sql(call("json_get_int", col("v", TEXT), lit("w")), row_time="x"),
         "0": spark_sql(call("json_get_str", col("v", TEXT), number("0")), row_time="x"),
     }
-    found = computed(engine, [*behind, *broken], columns)
-    assert found["w"] == [7] * len(behind) + [None] * len(broken)
+    found = computed(engine, [*BEHIND, *RAW], columns)
+    assert found["w"] == [7] * len(BEHIND) + [None, 7, 7, None]
     assert found["0"] == [None] * len(found["0"])
-    assert not unlike(engine, [*behind, *broken], SOME)
 
 
 def test_json_within_a_struct_is_json(session, tmp_path):

@@ -55,6 +55,10 @@ def server(tmp_path_factory):
 @pytest.fixture
 def users(server):
     """The server with some users, and nothing else."""
+    return with_users(server)
+
+
+def with_users(server):
     server.client.flushall()
     for key, (name, age) in PEOPLE.items():
         record = {"name": name, "age": age}
@@ -66,7 +70,11 @@ def users(server):
 @pytest.fixture
 def trips(tmp_path):
     """A stream of trips, as the statement that declares it."""
-    path = tmp_path / "trips.json"
+    return written_trips(tmp_path)
+
+
+def written_trips(folder):
+    path = folder / "trips.json"
     names = ("id", "rider", "at")
     lines = (json.dumps(dict(zip(names, row, strict=True))) for row in ROWS)
     path.write_text("\n".join(lines))
@@ -119,27 +127,35 @@ FOUND = "SELECT t.id, u.id AS user, u.name, u.age + 1 AS next FROM trips AS t "
 ON = "JOIN users AS u ON concat('user.', t.rider) = u.id "
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        FOUND + ON,
-        FOUND + ON + "AND u.age > 17",
-        FOUND + ON + "WHERE u.age > 17 OR t.id = 2",
-        FOUND + "LEFT " + ON + "AND u.age > 17 AND u.name <> 'Bob'",
-        FOUND + "LEFT " + ON + "WHERE u.age IS NULL AND t.id < 6",
-    ],
+QUERIES = (
+    FOUND + ON,
+    FOUND + ON + "AND u.age > 17",
+    FOUND + ON + "WHERE u.age > 17 OR t.id = 2",
+    FOUND + "LEFT " + ON + "AND u.age > 17 AND u.name <> 'Bob'",
+    FOUND + "LEFT " + ON + "WHERE u.age IS NULL AND t.id < 6",
+    FOUND + "LEFT " + ON,
 )
-def test_rows_find_what_the_server_has(session, users, trips, query):
-    run = session.run(trips + declared(users) + query, wait=True)
-    sql = query.replace("concat('user.', t.rider)", "'user.' || t.rider")
-    assert rows_of(run) == answer(sql, trips=trips_table(), users=users_table())
 
 
-def test_a_left_join_keeps_a_key_whose_record_is_empty(session, users, trips):
-    run = session.run(trips + declared(users) + FOUND + "LEFT " + ON, wait=True)
-    found = {row[0]: row[1:] for row in rows_of(run)}
-    assert found[6] == ("user.nil", None, None)
-    assert found[4] == found[3] == (None, None, None)
+@pytest.fixture(scope="module")
+def found(lasting_session, server, tmp_path_factory):
+    """A run with an output for each query."""
+    trips = written_trips(tmp_path_factory.mktemp("trips"))
+    script = trips + declared(with_users(server)) + ";\n".join(QUERIES)
+    return lasting_session.run(script, name="found", wait=True)
+
+
+@pytest.mark.parametrize("output", range(len(QUERIES) - 1))
+def test_rows_find_what_the_server_has(found, output):
+    sql = QUERIES[output].replace("concat('user.', t.rider)", "'user.' || t.rider")
+    expected = answer(sql, trips=trips_table(), users=users_table())
+    assert rows_of(found, output) == expected
+
+
+def test_a_left_join_keeps_a_key_whose_record_is_empty(found):
+    rows = {row[0]: row[1:] for row in rows_of(found, len(QUERIES) - 1)}
+    assert rows[6] == ("user.nil", None, None)
+    assert rows[4] == rows[3] == (None, None, None)
 
 
 def test_windows_over_a_lookup_close_by_all_rows_and_at_the_end(session, users, trips):

@@ -50,17 +50,34 @@ def some_rows(seed: int, many: int = 40):
     return "\n".join(lines)
 
 
-def started(session, seed, query):
-    session.rows("r", some_rows(seed), watermark="1s")
+def started(session, seed, query, many=40):
+    session.rows("r", some_rows(seed, many), watermark="1s")
     run = session.run(query, name=f"moments{len(session.runs)}")
     assert run.wait(60)
     return run
 
 
+def watched(session, query):
+    """A run that has ended, and what it showed after each of its micro-batches."""
+    shown = {}
+    session.rows("r", some_rows(7), watermark="1s")
+    run = session.run(query, name=f"moments{len(session.runs)}", step=True)
+    run.on_progress(lambda snapshot: shown.setdefault(snapshot.batch_id, snapshot))
+    run.resume()
+    assert run.wait(60)
+    return run, shown
+
+
 @pytest.fixture(scope="module")
-def ended(lasting_session):
-    """Runs that have ended, each made once: by a query, over the rows of one seed."""
-    return cache(partial(started, lasting_session, 7))
+def shown(lasting_session):
+    """Runs of one seed's rows, each made once, by its query, and what they showed."""
+    return cache(partial(watched, lasting_session))
+
+
+@pytest.fixture(scope="module")
+def ended(shown):
+    """These runs alone."""
+    return lambda query: shown(query)[0]
 
 
 def folded(changes: list[dict], batch_id: int) -> Counter:
@@ -94,20 +111,15 @@ def test_a_result_at_a_batch_is_its_folded_changelog(ended):
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
-def test_windows_and_rows_at_a_batch_are_those_that_were_shown_then(session, kind):
-    shown = {}
-    session.rows("r", some_rows(7), watermark="1s")
-    run = session.run(WINDOWED.format(window=WINDOWS[kind]), name="shown", step=True)
-    run.on_progress(lambda snapshot: shown.setdefault(snapshot.batch_id, snapshot))
-    run.resume()
-    assert run.wait(60)
+def test_windows_and_rows_at_a_batch_are_those_that_were_shown_then(shown, kind):
+    run, then = shown(WINDOWED.format(window=WINDOWS[kind]))
     moments, newest = run.moments(), run.snapshot()
     # Back and forth, as somebody scrubs.
     order = [*range(moments.last, -1, -1), *range(moments.last + 1)]
     compared = 0
     for batch_id in order:
         made = moments.snapshot(newest, batch_id, 20)
-        live = shown.get(batch_id)
+        live = then.get(batch_id)
         assert frame(made)
         if live is None:
             continue
@@ -163,7 +175,7 @@ def test_each_row_of_a_small_tape_is_in_the_sample(session):
 )
 def test_each_row_of_a_query_without_a_window_is_in_the_sample(session, query, tables):
     session.rows("q", some_rows(4, 20), watermark="1s")
-    run = started(session, 3, query)
+    run = started(session, 3, query, many=30)
     arrivals = run.snapshot().arrivals
     for table in tables:
         sampled = [
@@ -247,7 +259,7 @@ def test_a_run_of_several_outputs_is_saved_as_it_was(session, tmp_path):
     windowed = WINDOWED.format(window=WINDOWS["tumble"])
     odd = "SELECT key, NULL AS nothing, n AS batch, at AS result_0 FROM r"
     odd = odd.replace("at AS", "event_time AS")
-    run = started(session, 3, "; ".join((odd, windowed, UPDATING)))
+    run = started(session, 3, "; ".join((odd, windowed, UPDATING)), many=30)
     trace = load_trace(run.save_trace(tmp_path / "run.parquet"))
     for output in range(3):
         # Each output has batches in which nothing came out.
@@ -258,7 +270,7 @@ def test_a_run_of_several_outputs_is_saved_as_it_was(session, tmp_path):
             assert trace.at(batch=batch_id, output=output).equals(then)
     newest = run.snapshot(0, 1)
     assert newest.lateness is not None
-    assert newest.lateness.rows == 40
+    assert newest.lateness.rows == 30
     assert newest.lateness.late_rows == sum(late.rows for late in newest.late)
     assert newest.lateness == trace.snapshot(0, 1).lateness
 

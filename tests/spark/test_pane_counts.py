@@ -32,14 +32,14 @@ def some_times(random):
     return [make() for make in chosen]
 
 
-def counted(engine, times, tasks, width=MINUTE):
+def counted(engine, times, tasks, width=MINUTE, told=""):
     """What is counted of rows with these event times."""
 
     def work():
         spark = engine.session
         rows = spark.createDataFrame([(t,) for t in times], "us long")
         counts = PaneCounts(spark, width, MOST)
-        out = counts.counted(rows.repartition(tasks), "us")
+        out = counts.counted(rows.repartition(tasks), "us", told)
         assert out.count() == len(times)  # all of them go on
         return counts.take(NO_STREAM)
 
@@ -67,6 +67,25 @@ def test_panes_are_counted_and_neighbours_together_where_there_are_too_many(
     assert (found.newest_us, found.together) == (max(known), together)
     width = MINUTE * together
     assert found.rows == {pane * width: rows for pane, rows in panes.items()}
+    assert found.told == ()
+
+
+@pytest.mark.parametrize("rows", [1, 64, 65, 1000, 20_000])
+def test_what_is_told_of_a_drawn_row_is_its_own(engine, rows):
+    times = Random(rows).sample(range(40 * MINUTE), rows)
+    told = "concat('row ', us)"
+    found = counted(engine, times, 3, told=told)
+    assert found.told == tuple(f"row {us}" for us in found.sample)
+    assert set(found.sample) <= set(times)
+    assert min(rows, 33) <= len(found.sample) <= 64
+
+
+def test_a_text_is_evaluated_for_drawn_rows_only(engine):
+    # The second row of a task is drawn, and of 1,000 rows most later ones are not.
+    last = "IF(us = 999, raise_error('evaluated'), 'x')"
+    assert len(counted(engine, [*range(1000)], 1, told=last).told) < 64
+    with pytest.raises(PySparkException, match="evaluated"):
+        counted(engine, [999], 1, told=last)
 
 
 def test_a_batch_is_told_until_a_later_one_is_asked_for(engine, tmp_path):

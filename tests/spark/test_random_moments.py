@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
@@ -21,25 +20,12 @@ import pytest
 from random_histories import SCHEMAS, arrow, history, plain
 from random_queries import Grammar
 from seeds import of_the_day
-from test_random_windows import SMALL
-
-from arroyo_nb.engine.query_settings import query_settings
+from small_plans import small_plans
 
 US, SECOND = timedelta(microseconds=1), timedelta(seconds=1)
 START, EPOCH = datetime(2024, 1, 1), datetime(1970, 1, 1)
 NEVER = datetime.max
 ROWS = 36
-
-
-@contextmanager
-def small_plans(engine) -> Iterator[None]:
-    """Nothing is compiled for these few rows; queries that start meanwhile keep it."""
-    settings = engine.worker.call(lambda: query_settings(engine.session, SMALL))
-    engine.worker.call(settings.__enter__)
-    try:
-        yield
-    finally:
-        engine.worker.call(settings.__exit__, None, None, None)
 
 
 # Results at a batch: random queries over random rows.

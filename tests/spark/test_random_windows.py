@@ -21,6 +21,7 @@ from microbatches import batch_reader, reader, run_to_end, write_chunks
 from random_histories import plain
 from random_windows import COLUMNS, SECOND, TABLES, WINDOWS, Script, Scripts
 from seeds import of_the_day
+from small_plans import SMALL
 from test_random_queries_on_spark import shuffled, united
 
 from arroyo_nb.catalog import Catalog
@@ -47,12 +48,6 @@ MOST_ROWS = 5_000
 """A view has no more: some scripts join rows of a window with all others, twice."""
 MOST_FAULTS = 2
 """So many scripts of a test DuckDB may fail to plan."""
-SMALL = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""What is made for many rows takes longer than these few."""
 
 
 @cache

@@ -43,10 +43,17 @@ CHUNK_BY_CHUNK = {"speed": 1e9, "trigger": "1ms"}
 CHUNK_ROWS = pq.read_metadata(chunk_path(FOLDER / "flights", 1)).num_rows
 
 
-def test_every_row_is_counted_once_in_its_window_or_as_late(session):
-    often = BY_HOUR.replace("1 hour", "1 minute")
-    run = session.run(PATIENT.format(delay="1 second") + often, **CHUNK_BY_CHUNK)
+@pytest.fixture(scope="module")
+def with_late_rows(lasting_session):
+    """A run that has ended, of which many micro-batches have late rows."""
+    script = PATIENT.format(delay="1 second") + BY_HOUR.replace("1 hour", "1 minute")
+    run = lasting_session.run(script, name="late", **CHUNK_BY_CHUNK)
     assert run.wait(120)
+    return run
+
+
+def test_every_row_is_counted_once_in_its_window_or_as_late(with_late_rows):
+    run = with_late_rows
     assert run.state is RunState.FINISHED
     counted = pc.sum(run.table()["n"]).as_py()
     late = run.late()
@@ -61,18 +68,33 @@ def test_every_row_is_counted_once_in_its_window_or_as_late(session):
         assert row["event_time"] + row["late_by"] >= row["window_end"]
 
 
+def late_text():
+    """Eight micro-batches of ten minutes; all but the first have two late rows."""
+    lines = ["at | origin"]
+    for start in range(20, 100, 10):
+        minutes = (*range(start, start + 4), start - 15, start - 15)
+        for minute, origin in zip(minutes, "abcaba", strict=True):
+            at = f"{minute // 60:02}:{minute % 60:02}:00"
+            lines.append(f"2024-01-01 {at} | {origin}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+BY_MINUTE = """SELECT tumble(INTERVAL '1 minute') AS window, origin, count(*) AS n
+FROM often GROUP BY window, origin"""
+
+
 def test_rows_that_are_joined_with_their_own_aggregate_are_read_once(session):
-    counts = BY_HOUR.replace("1 hour", "1 minute").rstrip(";\n")
+    session.rows("often", late_text(), watermark="1 second")
     run = session.run(
-        f"{PATIENT.format(delay='1 second')} SELECT a.n, b.most FROM ({counts}) a "
-        f"JOIN (SELECT window, max(n) AS most FROM ({counts}) GROUP BY window) b "
+        f"SELECT a.n, b.most FROM ({BY_MINUTE}) a "
+        f"JOIN (SELECT window, max(n) AS most FROM ({BY_MINUTE}) GROUP BY window) b "
         "ON a.window = b.window AND a.n = b.most",
-        **CHUNK_BY_CHUNK,
+        wait=True,
     )
-    assert run.wait(120)
     picture, windows, late = run.snapshot(), run.windows(), run.late()
-    assert picture.rows_in == ALL_FLIGHTS.num_rows
-    assert picture.late_rows == late.num_rows > 10
+    assert picture.rows_in == 8 * 6
+    assert picture.late_rows == late.num_rows == 7 * 2
     assert pc.sum(windows["rows"]).as_py() + late.num_rows == picture.rows_in
     assert run.table()["n"].equals(run.table()["most"])
 
@@ -487,13 +509,13 @@ def test_chunks_that_spark_no_longer_lists_are_read_again_as_the_others(
     session, monkeypatch
 ):
     monkeypatch.setattr(conductor, "LISTED_CHUNKS", 2)
-    script = PATIENT.format(delay="1 second") + BY_HOUR.replace("1 hour", "1 minute")
-    run = session.run(script, name="often", wait=True, **CHUNK_BY_CHUNK)
+    session.rows("often", late_text(), watermark="1 second")
+    run = session.run(BY_MINUTE, name="often", wait=True)
     (tape,) = (run.folder / "sources").iterdir()
     assert len(chunk_numbers(tape)) == 2
     assert len(found_numbers(tape)) > 4
     late, rows = run.late(), run.table()
-    assert late.num_rows == run.snapshot().late_rows > 10
+    assert late.num_rows == run.snapshot().late_rows == 7 * 2
     again = session.resume("often")
     assert again.wait(120)
     assert again.table().equals(rows)
@@ -503,15 +525,19 @@ def test_chunks_that_spark_no_longer_lists_are_read_again_as_the_others(
     assert outcome.late_rows == late.num_rows
 
 
-def test_late_rows_whose_chunks_are_gone_are_told(session):
-    script = PATIENT.format(delay="30 minutes") + BY_HOUR
-    run = session.run(script, wait=True, **CHUNK_BY_CHUNK)
+def test_late_rows_whose_chunks_are_gone_are_told(with_late_rows):
+    run = with_late_rows
     late = run.late().num_rows
     batch = run.outputs[0].observation.traces[0].late_batches[0]
     ((first, _),) = batch.stretches.values()
-    next(run.folder.rglob(f"chunk-{first + 1:08d}.parquet")).unlink()
-    with pytest.warns(UserWarning, match="rows of 1 batches with late rows are gone"):
-        assert 0 < run.late().num_rows < late
+    chunk = next(run.folder.rglob(f"chunk-{first + 1:08d}.parquet"))
+    elsewhere = chunk.rename(run.folder / "elsewhere")
+    gone = "rows of 1 batches with late rows are gone"
+    try:
+        with pytest.warns(UserWarning, match=gone):
+            assert 0 < run.late().num_rows < late
+    finally:
+        elsewhere.rename(chunk)
 
 
 def test_a_finished_run_that_is_resumed_says_what_it_said(session):
@@ -567,18 +593,19 @@ def test_spark_is_only_asked_for_late_rows_that_the_trace_has_counted(
     ]
 
 
-def test_late_rows_say_how_far_they_are_and_end_when_they_are_interrupted(session):
-    run = session.run(f"{PATIENT.format(delay='1 second')} {BY_HOUR}", **CHUNK_BY_CHUNK)
-    assert run.wait(120)
+def test_late_rows_say_how_far_they_are_and_end_when_they_are_interrupted(
+    engine, with_late_rows
+):
+    run = with_late_rows
     seen = run.outputs[0].observation
     told = []
     every = len(seen.traces[0].late_batches)
-    late_table.late_rows(session.engine, seen, run.sources, "q", told.append)
+    late_table.late_rows(engine, seen, run.sources, "q", told.append)
     assert told[0] == f"late rows of q: 0 of {every} micro-batches read again"
 
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        late_table.late_rows(session.engine, seen, run.sources, "q", interrupt)
+        late_table.late_rows(engine, seen, run.sources, "q", interrupt)
     assert run.late().num_rows == run.snapshot().late_rows > 0

@@ -8,9 +8,10 @@ from random import Random
 
 import pytest
 
+from arroyo_nb import load_trace
 from arroyo_nb.run.observe.snapshot import WindowState
 from arroyo_nb.views.panel import body
-from arroyo_nb.views.sections.arrivals.layout import late_and_other_times
+from arroyo_nb.views.sections.arrivals.layout import late_and_other_rows
 from arroyo_nb.views.sections.arrivals.picture import picture
 
 QUERIES = {
@@ -36,7 +37,7 @@ def run(request, lasting_session):
     """A finished run with late rows."""
     lasting_session.rows("timed", lines(5), watermark="2s")
     window = QUERIES[request.param]
-    sql = f"SELECT {window} AS w, count(*) AS n FROM timed GROUP BY w"
+    sql = f"SELECT {window} AS w, sum(n) AS n FROM timed GROUP BY w"
     made = lasting_session.run(sql, name=f"timed_{request.param}")
     assert made.wait(150)
     return made
@@ -47,8 +48,8 @@ def test_each_row_is_drawn_and_the_late_ones_are_crossed_out(run):
     assert snapshot.late_rows > 1
     rows = sum(batch.rows for batch in snapshot.arrivals)
     assert rows == snapshot.rows_in
-    parted = late_and_other_times(snapshot, snapshot.arrivals)
-    late = Counter(time for _, times, _ in parted for time in times)
+    parted = late_and_other_rows(snapshot, snapshot.arrivals)
+    late = Counter(row.time for _, rows, _ in parted for row in rows)
     assert late.total() == snapshot.late_rows
     listed = run.late()["event_time"].to_pylist()
     assert late == Counter(time.replace(tzinfo=None) for time in listed)
@@ -56,6 +57,25 @@ def test_each_row_is_drawn_and_the_late_ones_are_crossed_out(run):
     assert made is not None
     drawn = [b.rows for b in snapshot.arrivals if b.batch_id >= made.from_batch]
     assert made.rows == sum(drawn) > rows / 2
+
+
+def test_the_late_rows_of_a_saved_trace_are_those_of_the_run(run, tmp_path):
+    all_rows = run.late()
+    loaded = load_trace(run.save_trace(tmp_path / "trace.parquet")).late()
+    told = ["event_time", "window_start", "window_end", "missed_windows", "late_by"]
+    assert loaded.column_names == ["n", *told, "batch"]
+    order = [(name, "ascending") for name in told]
+    expected = all_rows.select([*told, "batch"]).sort_by(order)
+    assert loaded.select([*told, "batch"]).sort_by(order).equals(expected)
+    assert loaded["n"].to_pylist() == ["1"] * all_rows.num_rows
+
+
+def test_a_dot_tells_the_values_of_its_row(run):
+    rows = [row for batch in run.snapshot().arrivals for row in batch.sample]
+    assert {tuple(row.values.items()) for row in rows} == {(("n", "1"),)}
+    made = picture(run.snapshot())
+    told = re.findall("<title>n 1, event time ([^,]*), micro-batch", made.svg)
+    assert len(told) == made.dots
 
 
 def test_the_table_of_late_rows_has_each_with_its_window(run):

@@ -126,12 +126,17 @@ ECHOES = [
 ]
 
 
-@pytest.fixture
-def r(session, tmp_path):
-    path = tmp_path / "rows.json"
+def declared(session, folder):
+    """The session, that knows the table of the rows."""
+    path = folder / "rows.json"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     session.run(TABLE.format(path=path))
     return session
+
+
+@pytest.fixture
+def r(session, tmp_path):
+    return declared(session, tmp_path)
 
 
 def column(session, sql, **options):
@@ -139,15 +144,36 @@ def column(session, sql, **options):
     return run.table().column(0).to_pylist()
 
 
-@pytest.mark.parametrize(("function", "argument", "expected"), ECHOES)
-def test_a_value_comes_back_as_it_went(r, function, argument, expected):
-    r.register(function)
-    sql = f"SELECT {function.__name__}({argument}) AS y, {argument} AS x FROM r"
-    table = r.run(sql, wait=True).table()
-    assert table["y"].to_pylist()[: len(expected)] == expected
-    kind = table.schema.field("x").type
+@pytest.fixture(scope="module")
+def echoed(lasting_session, tmp_path_factory):
+    """Gives what came back of an echo, and its argument: all are columns of one run.
+    Where that fails each is a run of its own, so that only those fail that do."""
+    session = declared(lasting_session, tmp_path_factory.mktemp("echoes"))
+    for function in {function for function, _, _ in ECHOES}:
+        session.register(function)
+    items = [
+        f"{function.__name__}({argument}) AS y{n}, {argument} AS x{n}"
+        for n, (function, argument, _) in enumerate(ECHOES)
+    ]
+
+    def table(items):
+        return session.run(f"SELECT {', '.join(items)} FROM r", wait=True).table()
+
+    try:
+        every = table(items)
+    except ArroyoError:
+        return lambda number: table([items[number]])
+    return lambda number: every.select([f"y{number}", f"x{number}"])
+
+
+@pytest.mark.parametrize("number", range(len(ECHOES)))
+def test_a_value_comes_back_as_it_went(echoed, number):
+    _, _, expected = ECHOES[number]
+    back, went = echoed(number).columns
+    assert back.to_pylist()[: len(expected)] == expected
+    kind = went.type
     if not pa.types.is_decimal(kind) and kind not in (pa.int16(), pa.float32()):
-        assert table.schema.field("y").type == kind
+        assert back.type == kind
 
 
 def test_a_null_is_a_value_where_the_author_says_so(r):
@@ -338,6 +364,13 @@ def test_where_async_functions_are_called(r, sql, said):
     with pytest.raises(ArroyoError, match=said) as told:
         r.plan(sql)
     assert told.value.span is not None
+
+
+def test_async_functions_are_called_one_after_the_other(r):
+    async def ask(x: int) -> int:
+        return x
+
+    r.register(ask)
     assert column(r, "SELECT ask(y) + 1 AS z FROM (SELECT ask(x) AS y FROM r)")[1] == 2
 
 
@@ -622,21 +655,20 @@ def test_what_means_nothing_elsewhere_is_not_promoted(r):
     assert told.value.span is not None
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT there(x + 1) AS y FROM s",
-        "SELECT x FROM s WHERE there(x) > 3",
-        "SELECT x FROM s WHERE there(x) > 3 AND k = 'a'",
-        "SELECT there(x) AS y, count(*) AS n FROM s GROUP BY there(x)",
-        "SELECT sum(there(x)) AS y FROM s",
-        "SELECT sum(there(x)) AS y, tumble(INTERVAL '9 s') AS w FROM s GROUP BY w",
-        "SELECT there(x) AS y, hop(INTERVAL '5 seconds', INTERVAL '10 seconds') AS w, "
-        "count(*) AS n FROM s GROUP BY y, w",
-        "SELECT s.x FROM s JOIN s AS u ON there(s.x) = there(u.x)",
-    ],
+EVERYWHERE = (
+    "SELECT there(x + 1) AS y FROM s",
+    "SELECT x FROM s WHERE there(x) > 3",
+    "SELECT x FROM s WHERE there(x) > 3 AND k = 'a'",
+    "SELECT there(x) AS y, count(*) AS n FROM s GROUP BY there(x)",
+    "SELECT sum(there(x)) AS y FROM s",
+    "SELECT sum(there(x)) AS y, tumble(INTERVAL '9 s') AS w FROM s GROUP BY w",
+    "SELECT there(x) AS y, hop(INTERVAL '5 seconds', INTERVAL '10 seconds') AS w, "
+    "count(*) AS n FROM s GROUP BY y, w",
+    "SELECT s.x FROM s JOIN s AS u ON there(s.x) = there(u.x)",
 )
-def test_no_row_of_ours_is_a_row_to_a_function(session, tmp_path, sql):
+
+
+def test_no_row_of_ours_is_a_row_to_a_function(session, tmp_path):
     """The end of a stream is a row of NULLs, which no function may see."""
     path = tmp_path / "rows.json"
     rows = [{**row, "x": n} for n, row in enumerate(ROWS)]
@@ -648,7 +680,10 @@ def test_no_row_of_ours_is_a_row_to_a_function(session, tmp_path, sql):
         return x
 
     session.register(there)
-    assert session.run(sql, wait=True).table().num_rows
+    # An error says which query it is of: its line.
+    run = session.run(";\n".join(EVERYWHERE), wait=True)
+    for output, sql in enumerate(EVERYWHERE):
+        assert run.table(output).num_rows, sql
 
 
 @pytest.mark.parametrize(

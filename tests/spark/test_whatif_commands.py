@@ -1,14 +1,10 @@
 """``%arroyo whatif`` and ``%arroyo compare`` in the cells of a shell."""
 
-from unittest.mock import patch
-
 import pytest
-from IPython.utils.capture import capture_output
-from shells import new_shell
+from shells import shell_of, shown
 
 import arroyo_nb
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.extension import load, unload
 
 CLICKS = """at       | user
 10:00:00 | ann
@@ -24,30 +20,24 @@ FROM {} GROUP BY w, user"""
 
 @pytest.fixture
 def shell(session):
-    with new_shell() as shell:
-        load(shell, session)
+    with shell_of(session) as shell:
         yield shell
-        # The engine is shared: the session's runs end with the test.
-        with patch.object(session, "close"):
-            unload(shell)
 
 
-def shown(shell, cell):
-    with capture_output() as captured:
-        result = shell.run_cell(cell)
-    error = result.error_in_exec or result.error_before_exec
-    texts = [str(error)] if error is not None else []
-    outputs = [output.data for output in captured.outputs]
-    return texts + [data["text/plain"] for data in outputs], outputs
+def text(shell, line):
+    """What a line shows in the end, as text."""
+    error, outputs = shown(shell, line)
+    assert error is None
+    return outputs[-1]["text/plain"]
 
 
 def test_both_commands_show_what_they_found(shell, session):
     for name, delay in (("hasty", "1 second"), ("patient", "2 hours")):
         session.rows(f"clicks_{name}", CLICKS, watermark=delay)
         session.run(COUNTS.format(f"clicks_{name}"), name=name, wait=True)
-    texts, outputs = shown(shell, "%arroyo whatif hasty --delay 1s,2h -o tried")
+    _, outputs = shown(shell, "%arroyo whatif hasty --delay 1s,2h -o tried")
     # The table took the place of the progress.
-    lines = texts[-1].splitlines()
+    lines = outputs[-1]["text/plain"].splitlines()
     assert lines[0] == "hasty with 2 delays"
     first, second = (line for line in lines if "%" in line)
     assert "1 s (as run)" in first
@@ -60,9 +50,10 @@ def test_both_commands_show_what_they_found(shell, session):
 
     assert shell.user_ns["tried"].table()["late"].to_pylist() == [late, 0]
 
-    texts, outputs = shown(shell, "%arroyo compare hasty patient")
-    assert "late rows: 1 against 0" in texts[-1]
-    assert "2026-01-01 09:59:30" in texts[-1]
+    _, outputs = shown(shell, "%arroyo compare hasty patient")
+    compared = outputs[-1]["text/plain"]
+    assert "late rows: 1 against 0" in compared
+    assert "2026-01-01 09:59:30" in compared
     assert "<img" in outputs[-1]["text/html"]
 
     found = arroyo_nb.compare(session.get("hasty"), session.get("patient"))
@@ -91,8 +82,8 @@ def test_what_is_wrong_is_told(shell, session):
         ("compare counts", "takes the names of two runs"),
         ("compare counts other", "there is no run 'other'"),
     ):
-        texts, _ = shown(shell, f"%arroyo {line}")
-        assert words in texts[0], line
+        error, _ = shown(shell, f"%arroyo {line}")
+        assert words in str(error), line
 
 
 def test_both_sides_of_a_join_count(shell, session):
@@ -116,16 +107,16 @@ def test_both_sides_of_a_join_count(shell, session):
     assert set(windows["table"].to_pylist()) == {"clicks", "views"}
     assert session.get("all_rows").table().num_rows == 3
 
-    texts, _ = shown(shell, "%arroyo whatif all_rows --delay 1h --every 1m -o tried")
+    told = text(shell, "%arroyo whatif all_rows --delay 1h --every 1m -o tried")
     found = shell.user_ns["tried"]
     # Both sides have the same windows: 09:59:30, 10:00:00, 10:00:10 and 10:00:30.
     assert found.table()["windows"].to_pylist() == [4]
     assert found.windows().num_rows == 4
-    (note,) = (line for line in texts[-1].splitlines() if "--every" in line)
+    (note,) = (line for line in told.splitlines() if "--every" in line)
     assert "%%arroyo_rows" in note
     assert "'clicks'" in note
     assert "'views'" in note
-    assert "what-if of" not in texts[-1]
+    assert "what-if of" not in told
 
 
 def test_sessions_of_keys_are_no_windows(shell, session):
@@ -136,14 +127,14 @@ def test_sessions_of_keys_are_no_windows(shell, session):
     )
     for name, where in (("all_rows", ""), ("some_rows", "WHERE user = 'ann'")):
         session.run(query.format(where), name=name, wait=True)
-    texts, _ = shown(shell, "%arroyo compare all_rows some_rows")
-    title = texts[-1].splitlines()[0]
+    told = text(shell, "%arroyo compare all_rows some_rows")
+    title = told.splitlines()[0]
     assert "stretches of sessions" in title
     assert "window" not in title
-    assert "the sessions themselves are in the result" in texts[-1]
-    texts, _ = shown(shell, "%arroyo whatif all_rows --delay 2h")
-    assert "stretches of sessions" in texts[-1]
-    assert "window" not in texts[-1]
+    assert "the sessions themselves are in the result" in told
+    told = text(shell, "%arroyo whatif all_rows --delay 2h")
+    assert "stretches of sessions" in told
+    assert "window" not in told
 
 
 def test_what_failed_is_not_compared(shell, session):
@@ -154,6 +145,6 @@ def test_what_failed_is_not_compared(shell, session):
     run = session.run(failing.format(*group), name="failed")
     with pytest.raises(arroyo_nb.ArroyoError):
         run.wait(60)
-    texts, _ = shown(shell, "%arroyo compare counts failed")
-    assert "the run 'failed' has failed" in texts[0]
+    error, _ = shown(shell, "%arroyo compare counts failed")
+    assert "the run 'failed' has failed" in str(error)
     assert arroyo_nb.compare("counts", session.get("counts")).is_same

@@ -2,15 +2,12 @@
 
 import base64
 import re
-from unittest.mock import patch
 from xml.etree import ElementTree
 
 import pytest
-from IPython.utils.capture import capture_output
-from shells import new_shell
+from shells import shell_of, shown
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.extension import load, unload
 
 # 10:00:09 is late for the window that ends at 10:00:10, and for no session: its own
 # would end at 10:00:14.
@@ -30,20 +27,8 @@ FROM clicks GROUP BY w"""
 @pytest.fixture
 def shell(session):
     session.rows("clicks", CLICKS, watermark="1 second")
-    with new_shell() as shell:
-        load(shell, session)
+    with shell_of(session) as shell:
         yield shell
-        # The engine is shared: the session's runs end with the test.
-        with patch.object(session, "close"):
-            unload(shell)
-
-
-def shown(shell, cell):
-    with capture_output() as captured:
-        result = shell.run_cell(cell)
-    error = result.error_in_exec or result.error_before_exec
-    outputs = [output.data for output in captured.outputs]
-    return error, outputs
 
 
 def windows(session, name):

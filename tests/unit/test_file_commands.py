@@ -117,6 +117,31 @@ def test_avro_and_lines(peek, tmp_path):
     assert "'source.compression' = 'gzip'" in lines_of(statement)
 
 
+@pytest.mark.parametrize("names", [("a.gz", "b.json"), ("b.gz", "a.json")])
+def test_files_of_lines_that_are_packed_otherwise_than_others(peek, tmp_path, names):
+    packed, plain = names
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / packed).write_bytes(gzip.compress(b'{"n": 1}\n'))
+    (tmp_path / "mixed" / plain).write_text('{"n": 2}\n')
+    text, statement = peek(tmp_path / "mixed")
+    assert "not like the others" not in text
+    assert "compression" not in statement
+    assert "n BIGINT NOT NULL" in lines_of(statement)
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_a_column_of_nothing_but_nulls_has_the_type_of_other_files(
+    peek, tmp_path, names
+):
+    (tmp_path / "rides").mkdir()
+    for name, values in zip(names, (pa.nulls(2), [1, None]), strict=True):
+        columns = pa.table({"n": values, "odd": pa.nulls(2)})
+        pq.write_table(columns, tmp_path / "rides" / f"{name}.parquet")
+    text, statement = peek(tmp_path / "rides")
+    assert lines_of(statement)[1:3] == ["n BIGINT", "odd TEXT"]
+    assert "1" in text
+
+
 def test_what_cannot_be_looked_into(peek, tmp_path):
     pq.write_table(pa.table({"n": [1]}), tmp_path / "1.parquet")
     (tmp_path / "2.json").write_text("{}")
@@ -146,3 +171,20 @@ def test_what_cannot_be_looked_into(peek, tmp_path):
 def test_what_is_a_path(tmp_path, word, wanted):
     (tmp_path / "a.json").write_text("{}")
     assert file_commands.is_path(word.format(here=tmp_path)) is wanted
+
+
+def test_a_recording_is_declared_as_one(peek, tmp_path):
+    rows = [{"id": n, "at": f"2024-01-01T10:00:{n:02}Z"} for n in range(20)]
+    with Session() as session:
+        session.emit(tmp_path / "trips.tape", [*rows, b"{no"], wait=True)
+    said, statement = peek(tmp_path / "trips.tape", 3)
+    assert "a recording, 21 records, format json; 1 of 21 are not like the" in said
+    assert lines_of(statement)[1:4] == [
+        "id BIGINT NOT NULL",
+        "at TIMESTAMP NOT NULL",
+        "WATERMARK FOR at AS at - INTERVAL '5 seconds'",
+    ]
+    assert "connector = 'tape'" in lines_of(statement)
+    with Session() as session:
+        session.run(statement)
+        assert session.head("trips", 30).num_rows == 20

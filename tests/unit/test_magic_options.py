@@ -50,6 +50,7 @@ def test_parses(line: str, given: dict[str, object]) -> None:
         ("clicks_min", "'clicks_min' is not an option: write %%arroyo clicks_min << t"),
         ("clicks<<", "'clicks<<' is not an option: write %%arroyo clicks << to name"),
         ("a --rows 3", "'a' is not an option: write %%arroyo a << to name it; SQL beg"),
+        ("a --rows 3 <<", "'a' is not an option: options stand behind <<: write %%ar"),
         ("tables", "'tables' is not an option: write %arroyo tables, with one %; SQL"),
         ("5x", "'5x' is not an option: SQL begins on the second line"),
         ("--until '2013", "cannot read the options: no closing quotation"),

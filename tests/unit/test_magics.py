@@ -509,6 +509,16 @@ def test_line_commands(cells: Cells) -> None:
     assert "flights  impulse source  a TEXT" in cells.run("%arroyo tables")
     for line, said in (
         ("doctor a b", "%arroyo doctor takes at most the name of one run"),
+        (
+            "late delays",
+            "unknown command '%arroyo late'\n  hint: ask the run itself, in a cell of "
+            "Python: delays.late()",
+        ),
+        (
+            "to_pandas",
+            "unknown command '%arroyo to_pandas'\n  hint: ask the run itself, in a "
+            "cell of Python: NAME.to_pandas()",
+        ),
         ("stpo delays", "unknown command '%arroyo stpo'\n  hint: did you mean 'stop'?"),
         (
             "SHOW TABLES",
@@ -701,6 +711,20 @@ def test_a_panel_stays_live_at_the_end_of_the_rows_while_somebody_looks() -> Non
     assert screen.closed
 
 
+def test_a_frame_that_is_drawn_while_a_press_is_heard_does_not_end_the_panel() -> None:
+    class Slow(FakeRun):
+        def explain(self) -> str:
+            assert panel.refresh()  # the refresher comes round while the text is made
+            return super().explain()
+
+    stage = FakeStage()
+    panel = live.Panel(Slow("q", FINISHED), stage)  # type: ignore[arg-type]
+    assert panel.refresh()
+    stage.screens[0].pressed("view plan")
+    assert "plan of q" in stage.screens[0].frames[-1]
+    panel.close()
+
+
 def test_what_is_saved_has_the_figure_whichever_tab_is_open() -> None:
     bar = WindowBar(datetime(2013, 1, 1), datetime(2013, 1, 2), 3, 0, WindowState.OPEN)
     windowed = replace(
@@ -736,6 +760,21 @@ def test_of_many_panels_that_have_ended_the_oldest_become_pictures(
     assert [screen.closed for screen in stage.screens] == [True, True, False, False]
     refresher.close()
     assert all(screen.closed for screen in stage.screens)
+
+
+def test_a_panel_that_cannot_be_closed_keeps_no_other_from_being_drawn(
+    monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
+) -> None:
+    class Broken(live.Panel):
+        def close(self) -> None:
+            raise OSError
+
+    monkeypatch.setattr(live, "MOST_ENDED", 0)
+    refresher, stage = live.Refresher(), FakeStage()
+    refresher.add(Broken(FakeRun("broken", FINISHED), stage))  # type: ignore[arg-type]
+    eventually(lambda: refresher._thread is None)
+    refresher.add(live.Panel(FakeRun("q", FINISHED), stage))  # type: ignore[arg-type]
+    eventually(lambda: stage.screens[1].closed)
 
 
 def test_panel_shows_the_side_of_the_result_that_is_wished_at_once() -> None:

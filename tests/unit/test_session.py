@@ -3,11 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.session import Session
+from arroyo_nb.udfs import registry
+from arroyo_nb.udfs.decorators import udf
 
 HELD = "session = Session(); print(session._runs.temporary_folder('r'))"
 DROPPED = "print(Session()._runs.temporary_folder('r'))"
@@ -75,3 +78,71 @@ def test_a_recording_is_refused_before_it_asks_anybody(options):
     (name,) = options
     with pytest.raises(RunProblem, match=f"^{name} "):
         Session().record("t", "a.tape", servers="127.0.0.1:1", **options)
+
+
+ROWS = "CREATE TABLE n WITH (connector = 'impulse', event_rate = 10);"
+BIG = "CREATE VIEW big AS SELECT counter FROM n WHERE counter > {};"
+
+
+def test_runs_of_a_view_or_a_function_that_was_changed_are_stale():
+    def half(n: int) -> int:
+        return n // 2
+
+    with Session() as session:
+        session.register(half)
+        session.run(ROWS + BIG.format(5))
+        stale = {}
+        for name, sql in (
+            ("view", "SELECT counter FROM big"),
+            ("function", "SELECT half(counter) FROM n"),
+            ("neither", "SELECT counter FROM n"),
+        ):
+            marks = stale[name] = []
+            run = SimpleNamespace(
+                name=name, plan=session.plan(sql), mark_stale=marks.append
+            )
+            session._runs.add(run)
+        session.run(BIG.format(5))
+        session.register(half)
+        assert stale == {"view": [], "function": [], "neither": []}
+
+        def half(n: int) -> int:
+            return n // 2 + 1
+
+        session.register(half)
+        session.run(BIG.format(6))
+        assert stale == {"view": ["big"], "function": ["half()"], "neither": []}
+        for name in stale:
+            del session._runs._runs[name]
+
+
+def test_a_function_of_the_process_marks_the_runs_of_each_session():
+    def third(n: int) -> int:
+        return n // 3
+
+    with Session() as session:
+        try:
+            udf(third)
+            session.run(ROWS)
+            marks = []
+            plan = session.plan("SELECT third(counter) FROM n")
+            session._runs.add(
+                SimpleNamespace(name="r", plan=plan, mark_stale=marks.append)
+            )
+
+            def third(n: int) -> int:
+                return n // 3 + 1
+
+            udf(third)
+            assert marks == ["third()"]
+            del session._runs._runs["r"]
+        finally:
+            registry.forget("third")
+
+
+def test_a_test_in_a_file_that_is_not_utf_8_is_told(tmp_path):
+    file = tmp_path / "sums.test"
+    file.write_bytes(b"GIVEN caf\xe9s\n")
+    with Session() as session, pytest.raises(RunProblem) as told:
+        session.test(file)
+    assert "is not text in UTF-8: byte 9" in told.value.message

@@ -6,19 +6,24 @@ import io
 import json
 import os
 import sys
+from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from arroyo_nb.cli import main, sql_prompt
+from arroyo_nb.cli import main, sql_prompt, terminal
 from arroyo_nb.cli.sql_prompt import SqlPrompt, completions, reader_of, typed
 from arroyo_nb.cli.terminal import RowPrinter
+from arroyo_nb.engine.cache_lock import lock
+from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.local import shared
+from arroyo_nb.kafka.local.shared import SharedBroker
 from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot
 from arroyo_nb.session import Session
 
@@ -105,6 +110,23 @@ def test_a_statement_declares_and_an_error_ends_nothing(prompt, session, trips, 
     assert "trips" in session.catalog
 
 
+def test_a_script_that_is_piped_in_may_end_with_a_comment(prompt, trips, capfd):
+    lines = f"{trips.read_text()}\n;\n-- the end; /* of it */\n"
+    prompt.run(reader_of(io.StringIO(lines)))
+    out, err = capfd.readouterr()
+    assert "defined trips" in out
+    assert (err, prompt.status) == ("", 0)
+
+
+@pytest.mark.parametrize("words", ["strat", "create orders", "stop now"])
+def test_a_word_of_kafka_that_the_prompt_has_not_is_refused(prompt, words, capfd):
+    prompt.do(f"%kafka {words};")
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert f"'kafka {words}' is not a command here" in err
+    assert prompt.status == 2
+
+
 def test_the_first_rows_of_a_table_and_of_the_only_one(trips, capfd):
     assert main(["head", str(trips), "-n", "2"]) == 0
     out, _ = capfd.readouterr()
@@ -147,6 +169,19 @@ def test_a_broker_that_does_not_start_says_why(monkeypatch):
         shared.start(pytest.fail)
 
 
+def test_of_two_brokers_that_start_at_once_there_is_one(monkeypatch, tmp_path):
+    """The note of the other one would be lost, and nobody could stop it."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")  # ours gives way
+    mine = SharedBroker(os.getpid(), process_start(os.getpid()) or 0, "127.0.0.1:1")
+    with lock(tmp_path / "cache" / "broker.lock"):
+        with pytest.raises(RunProblem, match="another process is starting a broker"):
+            shared.serve(pytest.fail)
+        other = Timer(0.3, shared._write, [mine])
+        other.start()
+        assert shared.start(pytest.fail) == mine
+        other.join()
+
+
 class Run:
     """A run whose outputs have had some changes by each look."""
 
@@ -159,7 +194,7 @@ class Run:
         self._updating, self._batches, self.rows = updating, list(batches), 0
 
     def snapshot(self, rows: int, _output: int = 0) -> Snapshot:
-        newest = [(n, "a" * n) for n in range(self.rows, self.rows - rows, -1)]
+        newest = [(n, "a" * n) for n in range(self.rows, 0, -1)][:rows]
         shown: dict[str, Any] = (
             {"changes": tuple(Change("c", 0, None, row) for row in newest)}
             if self._updating
@@ -189,6 +224,48 @@ def test_rows_are_printed_once_in_their_order(updating):
     rows = [[*op, "1", "a"], [*op, "2", "aa"], [*op, "3", "aaa"]]
     assert words == [head, *rows]
     assert printer.summary(0.0).startswith("(finished: 9 rows in, 3 out; ")
+
+
+def test_rows_that_come_between_two_looks_are_printed_too():
+    class Busy(Run):
+        def snapshot(self, rows: int, _output: int = 0) -> Snapshot:
+            made = super().snapshot(rows, _output)
+            self.rows += 2 * (rows == 0 and self.rows < 8)  # while one looks
+            return made
+
+    lines: list[str] = []
+    RowPrinter(Busy(False, 2, 2), lines.append).print_until_end()  # type: ignore[arg-type]
+    numbers = [int(line.split()[0]) for line in lines if line[:1].isdigit()]
+    assert numbers == [*range(1, numbers[-1] + 1)]
+    assert not any("not shown" in line for line in lines)
+
+
+def test_a_sorted_query_that_is_interrupted_prints_what_it_has(
+    prompt, session, monkeypatch, capfd
+):
+    class Sorted(Run):
+        def __init__(self) -> None:
+            super().__init__(False, 2)
+            order = SimpleNamespace(order=("n",), name="preview")
+            self.outputs = [SimpleNamespace(preview=1, sink=order)]
+            self.plan = SimpleNamespace(hints=())
+
+        def wait_quietly(self, timeout: float) -> bool:
+            if timeout == terminal.POLL_S:
+                raise KeyboardInterrupt
+            return super().wait_quietly(timeout)
+
+        def stop(self, _note: str) -> None:
+            """It stops."""
+
+        def table(self, _output: int) -> pa.Table:
+            return pa.table({"n": range(1, self.rows + 1)})
+
+    monkeypatch.setattr(session, "run_with", lambda *_, **__: Sorted())
+    prompt.do("SELECT n FROM t ORDER BY n;")
+    out, err = capfd.readouterr()
+    assert out.split() == ["n", "-", "1", "2"]
+    assert "2 out" in err
 
 
 def test_rows_that_are_too_many_are_counted(monkeypatch):

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from arroyo_nb.doctor.examination import Examination
 from arroyo_nb.doctor.words import instant, interval, length, names, rows
 from arroyo_nb.run.observe.findings import Finding
-from arroyo_nb.run.observe.snapshot import RunState, SourceProgress, before_end
+from arroyo_nb.run.observe.snapshot import (
+    LateShare,
+    RunState,
+    SourceProgress,
+    before_end,
+)
 
 CLOCK = timedelta(minutes=1)
 """So far clocks may differ: an event further in the future has a wrong time."""
@@ -17,6 +24,9 @@ FAR = 10
 
 LATE_SHARE = 0.05
 """More late rows than that are told where there are rows."""
+
+FEWER = 2
+"""Partitions differ where one has so many times the share of late rows of another."""
 
 
 def ran_ahead(exam: Examination) -> Finding | None:
@@ -329,11 +339,67 @@ def _ended(exam: Examination, left: int) -> Finding:
     )
 
 
+def late_partitions(exam: Examination) -> Finding | None:
+    """Rows of some partitions of a topic were late, and far fewer of the others."""
+    for source in exam.streams:
+        behind = _behind(source)
+        if not behind:
+            continue
+        others = [share for share in _partitions(source) if share not in behind]
+        late, rest = _total(behind), _total(others)
+        numbers = sorted(s.partition for s in behind if s.partition is not None)
+        listed = " and ".join(map(str, numbers))
+        were = "was" if late.late_rows == 1 else "were"
+        that = "that partition" if len(behind) == 1 else "those partitions"
+        return Finding(
+            "late-partition",
+            f"{late.late_rows:,} of {rows(late.rows)} of {_partition(behind)} "
+            f"{listed} of '{source.name}' {were} late, and {rest.late_rows:,} of "
+            f"{rows(rest.rows)} of its other {_partition(others)}: records of {that} "
+            "come after newer ones of the others, whose event times move the watermark",
+            "a longer delay in WATERMARK FOR keeps more: %arroyo whatif "
+            f"{exam.snapshot.name}; or look at what writes {that}",
+        )
+    return None
+
+
+def _partitions(source: SourceProgress) -> list[LateShare]:
+    """The partitions of a topic whose rows came into windows."""
+    return [s for s in source.late_shares if s.partition is not None and s.rows]
+
+
+def _behind(source: SourceProgress) -> list[LateShare]:
+    """The partitions with many late rows, where the others have far fewer."""
+    ordered = sorted(_partitions(source), key=_share, reverse=True)
+    # Where the share falls most from one partition to the next.
+    falls = [_share(a) - FEWER * _share(b) for a, b in pairwise(ordered)]
+    if not falls or max(falls) < 0:
+        return []
+    first = ordered[: falls.index(max(falls)) + 1]
+    return first if _share(first[-1]) > LATE_SHARE else []
+
+
+def _partition(shares: Sequence[LateShare]) -> str:
+    return "partition" if len(shares) == 1 else "partitions"
+
+
+def _share(share: LateShare) -> float:
+    return share.late_rows / share.rows if share.rows else 0.0
+
+
+def _total(shares: Sequence[LateShare]) -> LateShare:
+    return LateShare(
+        None, sum(s.rows for s in shares), sum(s.late_rows for s in shares)
+    )
+
+
 def some_late(exam: Examination) -> Finding | None:
     """Many rows were late."""
     s = exam.snapshot
     if not exam.gave_rows or s.late_rows <= LATE_SHARE * s.rows_in:
         return None
+    if late_partitions(exam) is not None:
+        return None  # that says more
     return Finding(
         "late-rows",
         f"{s.late_rows:,} of {rows(s.rows_in)} were late: their windows had closed",
@@ -358,4 +424,4 @@ CHECKS = (
     short_of_end,
 )
 LATER_CHECKS = (late_rows_missing,)
-ODD_CHECKS = (some_late, odd_open_windows)
+ODD_CHECKS = (late_partitions, some_late, odd_open_windows)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from arroyo_nb.codecs.bad_records import DOES_NOT_MATCH
+from arroyo_nb.codecs.bad_records import DOES_NOT_MATCH, TO_READ_IT
 from arroyo_nb.formats.avro.schema import AvroType
 from arroyo_nb.formats.json.strict import (
     FIRST_DAY,
@@ -25,7 +25,21 @@ from arroyo_nb.formats.json.strict import (
     UNIT_NS,
     BadRecord,
 )
-from arroyo_nb.schema import Decimal, Field, Primitive, Timestamp, Type
+from arroyo_nb.schema import (
+    BIGINT,
+    BOOLEAN,
+    BYTEA,
+    DOUBLE,
+    FLOAT,
+    INT,
+    JSON,
+    TEXT,
+    Decimal,
+    Field,
+    Primitive,
+    Timestamp,
+    Type,
+)
 
 DECIMAL_BYTES = 64
 """The longest number of a decimal. One of 38 digits has 16 bytes."""
@@ -47,7 +61,21 @@ def misfit(avro: AvroType, type_: Type, name: str) -> Misfit:
     """The error of a field that is never a value of its column."""
     shown = str(avro)
     shown = shown if len(shown) <= 100 else f"{shown[:97]}..."
-    return Misfit(f"'{name}' is {type_}, the schema has {shown}")
+    said = f"'{name}' is {type_}, the schema has {shown}"
+    return Misfit(f"{said}{TO_READ_IT}declare it {fitting_type(avro)}")
+
+
+def fitting_type(avro: AvroType) -> Type:
+    """A type of a column that a value can be read as; each can be JSON."""
+    is_instant = avro.logical.removeprefix("local-").startswith(("timestamp", "date"))
+    types = (
+        *((Timestamp(),) if is_instant else ()),
+        *((Decimal(avro.precision, avro.scale),) if avro.precision else ()),
+        *(BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, TEXT, BYTEA),
+    )
+    narrow = (INT,) if avro.kind == "long" else ()
+    fits = (t for t in types if t not in narrow and conversion(avro, t) is not None)
+    return next(fits, JSON)
 
 
 def mismatch(what: str) -> BadRecord:

@@ -9,10 +9,10 @@ its timestamps in the unit of their columns: ``TIMESTAMP(3)`` is what is written
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.formats import (
     IMAGE,
@@ -27,6 +27,7 @@ from arroyo_nb.formats.debezium_json.documents import (
     DocumentPayloads,
     DocumentRows,
 )
+from arroyo_nb.formats.debezium_json.unsent import UNSENT
 from arroyo_nb.formats.json import JsonFormat, decimals, unframed
 from arroyo_nb.formats.json.decimals import EITHER
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
@@ -66,7 +67,7 @@ class DebeziumJsonFormat(JsonFormat):
             ("debezium-avro", "debezium_avro", "debezium-avro-confluent"), _AVRO
         )
     )
-    counts = frozenset({"plain_decimals"})
+    counts = frozenset({"plain_decimals", "unsent"})
     # A change has a row on either side, whose columns are declared.
     options = tuple(
         replace(
@@ -114,14 +115,33 @@ class DebeziumJsonFormat(JsonFormat):
 
         return DeclaredDocuments(table, schema, _written(options), read=read)
 
+    def shape_note(
+        self,
+        documents: Sequence[Mapping[str, Any]],  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> str | None:
+        """None: a schema beside a document is found."""
+        return None
+
     def count_notes(self, counts: RecordCounts) -> Iterable[str]:
-        """That texts are numbers. Empty records are no news: behind each row that is
-        deleted Debezium writes a tombstone."""
+        """That texts are numbers, and values placeholders. Empty records are no news:
+        behind each row that is deleted Debezium writes a tombstone."""
         if counts.plain_decimals:
             yield (
                 "texts of DECIMAL columns are numbers, such as '19.99', and are read "
                 f"as such; write '{DECIMAL_ENCODING}' = 'string' to read those, too, "
                 "that may be bytes, such as '1999'"
+            )
+        if counts.unsent:
+            changes = (
+                "1 change has"
+                if counts.unsent == 1
+                else (f"{counts.unsent:,} changes have")
+            )
+            yield (
+                f"{changes} '{UNSENT}' for a value that the database did not send, "
+                "as an UPDATE had not changed it (TOAST of Postgres): write ALTER "
+                "TABLE ... REPLICA IDENTITY FULL there"
             )
 
     # A schema that lies beside the document is found without being told of.

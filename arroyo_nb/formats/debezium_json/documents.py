@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.formats import Decoded, DecodedPayloads
+from arroyo_nb.formats.debezium_json.unsent import count_unsent
 from arroyo_nb.formats.json.decimals import DecimalForms
 from arroyo_nb.formats.json.lines import LineDecoder
 from arroyo_nb.formats.json.strict import (
@@ -107,7 +108,10 @@ class DocumentDecoder:
         changes = unrolled(found.rows)
         # A line tells two changes at most: those of the next block come after.
         sequence = pa.array(2 * first_line + np.arange(len(changes)), pa.int64())
-        counts = RecordCounts(plain_decimals=self._plain.count - before)
+        counts = RecordCounts(
+            plain_decimals=self._plain.count - before,
+            unsent=count_unsent(found.rows[AFTER]),
+        )
         rows = changes.append_column(SEQUENCE, sequence)
         return replace(found, rows=rows, counts=counts)
 
@@ -131,9 +135,12 @@ class DocumentPayloads:
         found = self._documents.decode(payloads)
         changes = unrolled(found.rows.append_column(SEQUENCE, found.numbers))
         numbers = whole(changes[SEQUENCE])
-        plain = RecordCounts(plain_decimals=self._plain.count - before)
+        counts = found.counts + RecordCounts(
+            plain_decimals=self._plain.count - before,
+            unsent=count_unsent(found.rows[AFTER]),
+        )
         rows = changes.drop_columns([SEQUENCE])
-        return replace(found, rows=rows, numbers=numbers, counts=found.counts + plain)
+        return replace(found, rows=rows, numbers=numbers, counts=counts)
 
 
 def _without_tombstones(block: bytes) -> bytes:

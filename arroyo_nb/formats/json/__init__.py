@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.codecs.declared_rows import DeclaredRows
 from arroyo_nb.errors import ArroyoError, CatalogProblem
@@ -23,8 +23,9 @@ from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, json_column
 from arroyo_nb.formats.json.foreign_files import CSV, CSV_HINT
 from arroyo_nb.formats.json.lines import LineDecoder
 from arroyo_nb.formats.json.strict import RecordReader
+from arroyo_nb.formats.json.told_decimals import SCHEMA
 from arroyo_nb.formats.json.vectorized import BlockReader
-from arroyo_nb.formats.json.wrapped import WrappedBlocks, WrappedReader
+from arroyo_nb.formats.json.wrapped import PAYLOAD, WrappedBlocks, WrappedReader
 from arroyo_nb.schema import Schema
 from arroyo_nb.schema_registry import JSON_SCHEMA, registry_client
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
@@ -132,6 +133,20 @@ class JsonFormat(FormatBase):
     ) -> bool:
         """No: an object has two braces."""
         return False
+
+    def shape_note(
+        self,
+        documents: Sequence[Mapping[str, Any]],
+        options: Mapping[str, OptionValue],
+    ) -> str | None:
+        """That each has its schema beside it, as Kafka Connect writes it."""
+        wrapped = [d for d in documents if set(d) == {SCHEMA, PAYLOAD}]
+        if options.get(INCLUDE_SCHEMA) or len(wrapped) < len(documents):
+            return None
+        return (
+            "each record is a document of a schema and a payload, as Kafka Connect "
+            f"writes it: write '{INCLUDE_SCHEMA}' = 'true'"
+        )
 
     def asks_registry(self, options: Mapping[str, OptionValue]) -> bool:
         """Whether the ids of schemas are looked up."""

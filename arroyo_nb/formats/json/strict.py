@@ -71,6 +71,14 @@ _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 _UTF_16 = f"invalid JSON: it is UTF-16{TO_READ_IT}let it be written as UTF-8"
+_REGISTERED = (
+    f"invalid JSON: it begins with the id of a schema of a registry{TO_READ_IT}write "
+    "'json.confluent_schema_registry' = 'true'"
+)
+_FRAMED = re.compile(rb"\0[\0-\x1f][\s\S]{3}\s*[{\[]")
+"""How a record begins that has the id of its schema before it, as Confluent's writers
+put it."""
+
 _TOO_DEEP = "invalid JSON: nested too deeply"
 
 # As both Python and Spark read them; to either, all of a text must be one.
@@ -121,14 +129,14 @@ def parse(text: bytes) -> Any:
     try:
         return _parse(text.decode("utf-8"))
     except json.JSONDecodeError as problem:
-        if _is_utf_16(text):
-            raise BadRecord(_UTF_16) from None
+        if other := _other_form(text):
+            raise BadRecord(other) from None
         # Some of Python's messages end with the word already.
         what = problem.msg.lower().removesuffix(" at")
         raise BadRecord(f"invalid JSON: {what} at column {problem.colno}") from problem
     except UnicodeDecodeError as problem:
-        if _is_utf_16(text):
-            raise BadRecord(_UTF_16) from None
+        if other := _other_form(text):
+            raise BadRecord(other) from None
         where = f"not UTF-8 at byte {problem.start + 1}"
         raise BadRecord(f"invalid JSON: {where}") from problem
     except ValueError as problem:
@@ -151,9 +159,13 @@ def is_deep(text: bytes) -> bool:
     return bool((levels > MOST_LEVELS).any())
 
 
-def _is_utf_16(text: bytes) -> bool:
-    """Whether a text that is no JSON begins as UTF-16 does: every other byte is 0."""
-    return text.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or 0 in text[:2]
+def _other_form(text: bytes) -> str | None:
+    """What a record is that is no JSON: framed, or UTF-16, of which every other byte is
+    0; None: nothing is known of it."""
+    if _FRAMED.match(text):
+        return _REGISTERED
+    is_utf_16 = text.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or 0 in text[:2]
+    return _UTF_16 if is_utf_16 else None
 
 
 class RecordReader:

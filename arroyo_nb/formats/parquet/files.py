@@ -13,7 +13,7 @@ from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import ListedFile, Piece
 from arroyo_nb.formats.parquet.columns import ColumnDecoder
 from arroyo_nb.formats.parquet.types import declared_type
-from arroyo_nb.schema import Field, Schema
+from arroyo_nb.schema import NULL, Field, Schema
 from arroyo_nb.tape import Position
 
 if TYPE_CHECKING:
@@ -56,13 +56,16 @@ class ParquetReader:
 
 
 def columns_of(file: ListedFile) -> Schema:
-    """The columns of a file, as a table declares them.
+    """The columns of a file, as a table declares them; of the type NULL where a column
+    has nothing else.
 
     Raises
     ------
     RunProblem
         When it is no Parquet file.
     """
+    import pyarrow as pa
+
     with (
         refusals("read", file.name),
         file.path.open("rb") as stream,
@@ -70,7 +73,15 @@ def columns_of(file: ListedFile) -> Schema:
     ):
         fields = found.schema_arrow
     return Schema(
-        tuple(Field(f.name, declared_type(f.type), nullable=f.nullable) for f in fields)
+        tuple(
+            Field(
+                f.name,
+                # Other files may have values in a column of nothing but NULLs.
+                NULL if pa.types.is_null(f.type) else declared_type(f.type),
+                nullable=f.nullable,
+            )
+            for f in fields
+        )
     )
 
 

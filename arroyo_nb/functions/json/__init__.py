@@ -1,7 +1,7 @@
 """JSON: values found by names and indices, as DataFusion's functions of JSON have them.
 
-A document is a TEXT, a JSON column, or what ``->`` gave. What is no JSON has no values;
-a value of another type than is asked for is NULL.
+A document is a TEXT, a JSON column, or what ``->`` gave. What is no JSON has the values
+up to where it is broken; a value of another type than is asked for is NULL.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ def _found(
 ) -> str:
     """What is made of the exact text of a value, or of what Spark finds."""
     document, *steps = arguments
-    exact = of_text(find.find(document.sql, list(map(_step, steps))))
+    found = find.find(document.sql, list(map(_step, steps)))
+    if by_spark is not quick.exists:  # a value that is broken is there
+        found = find.unbroken(found)
+    exact = of_text(found)
     at = quick.path(document.sql, list(map(_literal, steps)))
     if by_spark is None or at is None:
         return exact

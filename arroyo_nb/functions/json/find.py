@@ -5,8 +5,10 @@ tell ``155`` from ``"155"``. Arroyo's give the value as it is written, and of tw
 members of one name the first. So a document is cut into tokens, and one pass over
 them, which counts how deep it is, finds where a value begins and ends.
 
-A document that is not JSON has no values. Behind its end anything may follow: Arroyo's
-reader does not look there either.
+Arroyo's reader stops where it has found a value, and does not see what is wrong behind
+it. So of a document that is broken the values before the place are there: it is cut
+there, and what was open is closed and marked (:func:`readable`). JSONPath, which reads
+a document first, finds nothing in it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ Step: TypeAlias = "str | tuple[str]"
 
 # Possessive: a string of thousands of escapes must not be tried in other ways.
 STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_TOKEN = rf"{STRING}|[\[\]{{}},:]|[^\s\"\[\]{{}},:]++|\s++"
+# The last one is a text that does not end.
+_TOKEN = rf"{STRING}|[\[\]{{}},:]|[^\s\"\[\]{{}},:]++|\s++|\""
 _BLANKS = r"' \t\r\n'"
 CONTROL = r"r'[\x00-\x1f]'"
 """What no text of JSON has, but stands between its parts."""
@@ -45,6 +48,96 @@ def valid(text: str) -> str:
     return f"IF({parsed(text)} IS NULL OR {is_odd}, NULL, {trimmed(text)})"
 
 
+_MARK = "'\\u0001'"
+"""Stands in a value that is broken, and in no other: no text of JSON has it."""
+
+_SCALAR = r"^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)$"
+_UNICODE = (
+    # Not half of a pair.
+    r"u(?:(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
+    r"|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+_TEXT = rf'^"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|{_UNICODE}))*+"$'
+_BEGINS_VALUE = r'^["tfn0-9-]'
+
+
+def readable(text: str) -> str:
+    """A document up to where it is broken, as one that can be searched; NULL where it
+    is ``null``. Each list and object that is open there has a last part, which is
+    :data:`_MARK`, and so is broken itself: with ``!`` for it, ``{"a": 1, "b": tru``
+    becomes ``{"a": 1, "b": _!,!}``."""
+    whole = valid(text)
+    is_null = f"{trimmed(text)} = 'null'"
+    return once(
+        lambda texts: (
+            f"IF({texts[0]} IS NOT NULL OR {is_null}, {texts[0]}, {_cut(text)})"
+        ),
+        [whole],
+    )
+
+
+def _cut(text: str) -> str:
+    """What is read of a document: ``x`` says which part comes next.
+
+    ====  =======================================================
+    v     a value; ``f`` the first one of a list, or its end
+    k     the first name of an object, or its end; ``K`` a name
+    :     a colon; ``c`` a comma, or an end
+    e     nothing: the document is over; ``!`` it is broken
+    ====  =======================================================
+    """
+    is_text = f"(startswith(__t, '\"') AND __t RLIKE {quoted_text(_TEXT)})"
+    is_value = f"({is_text} OR __t RLIKE {quoted_text(_SCALAR)})"
+    after = "IF(char_length(__a.k) = {}, 'e', 'c')"
+    following = f"""CASE
+        WHEN __a.x IN ('e', '!') OR {trimmed("__t")} = '' THEN __a.x
+        WHEN __t = '{{' AND __a.x IN ('v', 'f') THEN 'k'
+        WHEN __t = '[' AND __a.x IN ('v', 'f') THEN 'f'
+        WHEN __t = '}}' AND __a.x IN ('k', 'c') AND startswith(__a.k, '}}')
+            THEN {after.format(1)}
+        WHEN __t = ']' AND __a.x IN ('f', 'c') AND startswith(__a.k, ']')
+            THEN {after.format(1)}
+        WHEN __t = ',' AND __a.x = 'c' THEN IF(startswith(__a.k, '}}'), 'K', 'v')
+        WHEN __t = ':' AND __a.x = ':' THEN 'v'
+        WHEN __a.x IN ('k', 'K') AND {is_text} THEN ':'
+        WHEN __a.x IN ('v', 'f') AND {is_value} THEN {after.format(0)}
+        ELSE '!' END"""
+    is_read = "__x <> '!' AND __a.x NOT IN ('e', '!')"
+    step = _struct(
+        {
+            "x": "__x",
+            "i": "__a.i + 1",
+            "m": f"IF({is_read}, __a.i, __a.m)",
+            # What closes all that is open, the innermost first.
+            "k": f"CASE WHEN NOT ({is_read}) THEN __a.k "
+            "WHEN __t = '{' THEN concat('}', __a.k) "
+            "WHEN __t = '[' THEN concat(']', __a.k) "
+            "WHEN __t IN ('}', ']') THEN substr(__a.k, 2) ELSE __a.k END",
+            # Whether it is broken within a value that is no list or object.
+            "b": "__a.b OR __x = '!' AND __a.x IN ('v', 'f') AND "
+            f"__t RLIKE {quoted_text(_BEGINS_VALUE)}",
+        }
+    )
+    first = _struct({"x": "'v'", "i": "1", "m": "0", "k": "''", "b": "FALSE"})
+    closed = (
+        "concat(array_join(slice(__ts, 1, __a.m), ''), "
+        f"IF(__a.b, concat('_', {_MARK}), ''), "
+        f"regexp_replace(__a.k, '(.)', concat(',', {_MARK}, {quoted_text('$1')})))"
+    )
+    read = (
+        f"aggregate(__ts, {first}, (__a, __t) -> {let('__x', following, step)}, "
+        f"__a -> nullif({trimmed(closed)}, ''))"
+    )
+    return let("__ts", tokens(text), read)
+
+
+def unbroken(value: str) -> str:
+    """A value; NULL where the document is broken within it."""
+    return once(
+        lambda texts: f"IF(contains({texts[0]}, {_MARK}), NULL, {texts[0]})", [value]
+    )
+
+
 def parsed(text: str, path: str = "$") -> str:
     """What Spark finds at a path, written anew."""
     return f"get_json_object({text}, {quoted_text(path)})"
@@ -55,8 +148,9 @@ def trimmed(text: str) -> str:
     return f"trim(BOTH {_BLANKS} FROM {text})"
 
 
-def find(document: str, steps: Sequence[Step]) -> str:
-    """The text of a value; NULL where there is none.
+def find(document: str, steps: Sequence[Step], *, whole: bool = False) -> str:
+    """The text of a value; NULL where there is none. One that is broken
+    (:func:`unbroken`) has a text, too: it is there.
 
     Parameters
     ----------
@@ -64,8 +158,11 @@ def find(document: str, steps: Sequence[Step]) -> str:
         The SQL of a document.
     steps
         The way to the value.
+    whole
+        Whether a document that is broken anywhere has no values.
     """
-    found = once(lambda texts: valid(texts[0]), [document])
+    read = valid if whole else readable
+    found = once(lambda texts: read(texts[0]), [document])
     for step in steps:
         is_index = isinstance(step, tuple)
         found = item(found, step[0]) if is_index else member(found, str(step))
@@ -138,7 +235,9 @@ def _scanned(
     """The text of a list of tokens that :func:`_pass` finds; its field ``e`` is 0 where
     there is none."""
     joined = f"array_join({found}, '')"
-    last = f"IF(__a.e = 0, NULL, nullif({trimmed(joined)}, ''))"
+    # What only a closing bracket follows is no value of the document.
+    value = f"nullif(nullif({trimmed(joined)}, ''), {_MARK})"
+    last = f"IF(__a.e = 0, NULL, {value})"
     return let("__ts", tokens(document), _pass(zero, state, last))
 
 

@@ -137,7 +137,7 @@ def _unescaped(found: re.Match[str]) -> str:
 def all_texts(arguments: Sequence[Argument]) -> str:
     """The values at a path, as a list of JSON texts."""
     document, steps = _parts(arguments)
-    found = _selected(find.find(document, []), steps)
+    found = _selected(find.find(document, [], whole=True), steps)
     return f"transform({found}, __n -> {find.compact('__n')})"
 
 
@@ -147,10 +147,11 @@ def first(of_text: str, by_spark: quick.Quick, arguments: Sequence[Argument]) ->
     single = [step[0] for step in steps if len(step) == 1]
     plain = [s for s in single if isinstance(s, str) or (isinstance(s, int) and s >= 0)]
     if len(plain) < len(steps):
-        found = f"try_element_at({_selected(find.find(document, []), steps)}, 1)"
+        values = _selected(find.find(document, [], whole=True), steps)
+        found = f"try_element_at({values}, 1)"
         return find.of(of_text)(found)
     ways = [quoted_text(s) if isinstance(s, str) else (str(s),) for s in plain]
-    exact = find.of(of_text)(find.find(document, ways))
+    exact = find.of(of_text)(find.find(document, ways, whole=True))
     at = quick.path(document, plain)
     return exact if at is None else at.once_found(by_spark(at, exact))
 

@@ -79,6 +79,8 @@ class Path:
             f"(contains({v}, '\\'') AND {v} RLIKE {quoted_text(_SINGLE_QUOTE)})",
             f"{v} RLIKE {CONTROL}",
             f"(contains({v}, 'null') AND {self.followed_by('null')})",
+            # It reads a document to the end, which may be broken behind the value.
+            f"({self.found} IS NULL AND contains({v}, {quoted_text(self._last)}))",
             *(f"NOT {self.once(name)}" for name in sorted(others)),
         ]
         return f"({' OR '.join(parts)})"

@@ -16,11 +16,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arroyo_nb.engine.cache_folder import cache_folder
+from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.cluster import do_nothing, local_cluster
+
+if TYPE_CHECKING:
+    from arroyo_nb.kafka.local import LocalBroker
 
 POLL_S = 0.1
 
@@ -97,7 +102,8 @@ def start(tell: Callable[[str], None]) -> SharedBroker:
     log = _note().with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     command = [sys.executable, *COMMAND]
-    with log.open("wb") as out:
+    with log.open("ab") as out:  # another shell may be starting one, too
+        begin = told = len(_lines_of(log))
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -106,16 +112,17 @@ def start(tell: Callable[[str], None]) -> SharedBroker:
             start_new_session=True,  # it outlives this shell
         )
     _started.append(process)
-    told = 0
     try:
-        # A machine that is busy takes its time: it is waited for as long as it lives.
+        # A machine that is busy takes its time: it is waited for as long as it lives,
+        # or that of another shell, which was faster.
         while (made := shared_broker()) is None:
-            lines = log.read_text("utf-8", errors="replace").splitlines()
+            lines = _lines_of(log)
             for line in lines[told:]:
                 tell(line)
             told = len(lines)
-            if process.poll() is not None and shared_broker() is None:
-                end = "\n".join(lines[-_LOG_LINES:])
+            has_ended = process.poll() is not None and not _is_starting()
+            if has_ended and shared_broker() is None:
+                end = "\n".join(lines[begin:][-_LOG_LINES:])
                 raise RunProblem(
                     "the broker has ended before it served", hint=end or None
                 )
@@ -131,12 +138,13 @@ def stop() -> bool:
     broker = shared_broker()
     if broker is None:
         return False
-    os.kill(broker.pid, signal.SIGTERM)
-    deadline = time.monotonic() + STOP_S
-    while broker.alive and time.monotonic() < deadline:
-        time.sleep(POLL_S)
-    if broker.alive:
-        os.kill(broker.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it has ended meanwhile
+        os.kill(broker.pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_S
+        while broker.alive and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+        if broker.alive:
+            os.kill(broker.pid, signal.SIGKILL)
     return True
 
 
@@ -146,7 +154,7 @@ def serve(tell: Callable[[str], None]) -> None:
     Raises
     ------
     RunProblem
-        When there is one already.
+        When there is one already, or another process starts one.
     KeyboardInterrupt
         Once it was interrupted and has ended.
     """
@@ -157,7 +165,18 @@ def serve(tell: Callable[[str], None]) -> None:
             f"a broker runs already, at {there.bootstrap_servers}",
             hint="arroyo-nb kafka stop ends it",
         )
-    with LocalBroker() as broker:
+    # Of two that start at once the later note would hide the other broker for ever.
+    with lock(_lock_path()) as is_mine:
+        if not is_mine:
+            raise RunProblem(
+                "another process is starting a broker",
+                hint="arroyo-nb kafka status says where it is, once it serves",
+            )
+        _serve(LocalBroker(), tell)
+
+
+def _serve(local: LocalBroker, tell: Callable[[str], None]) -> None:
+    with local as broker:
         broker.start(tell=tell)
         mine = SharedBroker(
             os.getpid(), process_start(os.getpid()) or 0, broker.bootstrap_servers
@@ -171,6 +190,20 @@ def serve(tell: Callable[[str], None]) -> None:
         finally:
             if shared_broker() == mine:
                 _note().unlink(missing_ok=True)
+
+
+def _lines_of(log: Path) -> list[str]:
+    return log.read_text("utf-8", errors="replace").splitlines()
+
+
+def _is_starting() -> bool:
+    """Whether some process starts a broker, or is one."""
+    with lock(_lock_path()) as is_free:
+        return not is_free
+
+
+def _lock_path() -> Path:
+    return _note().with_suffix(".lock")
 
 
 def _note() -> Path:

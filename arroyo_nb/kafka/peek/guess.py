@@ -247,13 +247,19 @@ def _is_change(document: Document) -> bool:
 def rows_of_records(values: Iterable[bytes]) -> Iterator[Document]:
     """What JSON records say, each a row: of a document with its schema beside it the
     payload, of a change the rows before and after; what is no object is passed over."""
+    for document in documents_of_records(values):
+        content = _content(document)
+        if not _is_change(content):
+            yield content
+            continue
+        for side in ("before", "after"):
+            if isinstance(row := content.get(side), dict):
+                yield row
+
+
+def documents_of_records(values: Iterable[bytes]) -> Iterator[Document]:
+    """The JSON objects that records are; what is none is passed over."""
     for value in values:
         body = value[REGISTRY_BYTES:] if _is_registered(value) else value
         for _, document in _objects([(0, body)]):
-            content = _content(document)
-            if not _is_change(content):
-                yield content
-                continue
-            for side in ("before", "after"):
-                if isinstance(row := content.get(side), dict):
-                    yield row
+            yield document

@@ -136,8 +136,9 @@ _OF_EXPRESSIONS = (
     ),
     ValueDifference(
         "constant NULL",
-        "an operation with a constant NULL has the type that it has with a column; "
-        "Arroyo gives a NULL of the other operand's type",
+        "an operation with a constant NULL has the type that it has with a column, "
+        "and fails where that does; Arroyo gives a NULL at once, of the other "
+        "operand's type",
     ),
     ValueDifference(
         "negated constant",
@@ -149,6 +150,12 @@ _OF_EXPRESSIONS = (
         "the natural value is given, often NULL, where Arroyo panics, fails or wraps "
         "around on a value that its function does not expect, such as a list that is "
         "NULL, or the least whole number as a length",
+    ),
+    ValueDifference(
+        "parts without need",
+        "a part of an expression whose value is not needed, as the second argument "
+        "of coalesce() where the first is no NULL, does not end the run; in Arroyo the "
+        "run fails where it cannot be computed",
     ),
     ValueDifference(
         "rows of a batch",
@@ -164,8 +171,8 @@ _OF_EXPRESSIONS = (
     ),
     ValueDifference(
         "checked literals",
-        "a literal pattern, flag or length that no text can have is refused, and "
-        "nullif() of lists or structs; Arroyo looks at the first where a text is not "
+        "a literal pattern, flag, unit or number that no call takes is refused, and "
+        "nullif() of lists or structs; Arroyo looks at the first where no argument is "
         "NULL, and compares the others where all are literals",
     ),
     ValueDifference(
@@ -181,23 +188,22 @@ _OF_EXPRESSIONS = (
     ),
     ValueDifference(
         "lost clauses",
-        "DISTINCT and FILTER hold in every aggregate; Arroyo forgets DISTINCT in some, "
-        "and DISTINCT and FILTER before OVER",
+        "DISTINCT, FILTER and the frame of OVER hold in every aggregate; Arroyo "
+        "forgets DISTINCT in some, DISTINCT and FILTER before OVER, and keeps values "
+        "in min() and max() that have left the frame",
     ),
     ValueDifference(
         "exact sums",
         "sums and moments of FLOAT and DOUBLE are exact to the last digits; Arroyo "
-        "rounds at each row, and loses all digits where large numbers cancel",
+        "rounds at each row, and loses all digits where large numbers cancel. The "
+        "corr() of what does not vary is NULL; in Arroyo it is 0 before OVER",
     ),
     ValueDifference(
-        "negative zero",
-        "-0.0 and 0.0 are one value to GROUP BY, DISTINCT, aggregates and the equal "
-        "columns of a join, and aggregates give 0.0; in Arroyo they are two",
-    ),
-    ValueDifference(
-        "extremes",
-        "NaN is the greatest number to min() and max(); in Arroyo the order of the "
-        "rows decides, and before OVER a value may stay that has left the frame",
+        "zeros and NaN",
+        "-0.0 and 0.0 are one value to GROUP BY, DISTINCT, PARTITION BY, aggregates "
+        "and the equal columns of a join, and all NaN are one, the greatest number; in "
+        "Arroyo they differ by their bits: a NaN that was computed, as by 0.0 / 0.0, "
+        "is the least number, and in min() and max() the order of the rows decides",
     ),
     ValueDifference(
         "overflows",

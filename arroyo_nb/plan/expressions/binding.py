@@ -52,7 +52,14 @@ from arroyo_nb.plan.expressions.months import (
     has_months,
 )
 from arroyo_nb.plan.expressions.naming import shown
-from arroyo_nb.plan.expressions.operators import SYMBOLS, binary, boolean, negated
+from arroyo_nb.plan.expressions.operators import (
+    CASE,
+    SYMBOLS,
+    alike,
+    binary,
+    boolean,
+    negated,
+)
 from arroyo_nb.plan.expressions.predicates import among, between, case, inverted, tested
 from arroyo_nb.plan.expressions.scope import Scope, member, spelled
 from arroyo_nb.plan.expressions.types import type_from_sql
@@ -65,6 +72,7 @@ from arroyo_nb.schema import (
     BOOLEAN,
     JSON_VALUE,
     NULL,
+    TEXT,
     ListOf,
     StructOf,
     Timestamp,
@@ -293,7 +301,14 @@ def _tests(
             span=place_of(bound),
             hint="compute it in a view first",
         )
-    return [binary(exp.EQ, bound.copy(), _bind(test, scope)) for test in tests]
+    return [_equal_when(bound.copy(), _bind(test, scope)) for test in tests]
+
+
+def _equal_when(subject: exp.Expr, test: exp.Expr) -> exp.Expr:
+    if TEXT in (type_of(subject), type_of(test)):
+        # Two TIMESTAMPs are compared as elsewhere, in the unit of the row's.
+        subject, test = alike((subject, test), CASE)
+    return binary(exp.EQ, subject, test)
 
 
 def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:

@@ -11,7 +11,7 @@ from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import aggregates, json, over
-from arroyo_nb.functions.datafusion import text_literal
+from arroyo_nb.functions.datafusion import text_literal, type_name
 from arroyo_nb.functions.user_defined import user_functions
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.arroyo_values import copies_arroyo
@@ -30,7 +30,7 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.plan.expressions.window_calls import WINDOWS
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.repairs import Rename
-from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp, Type
+from arroyo_nb.schema import DATE, INTERVAL, NULL, ListOf, StructOf, Timestamp, Type
 from arroyo_nb.sql.syntax_tree import parts_of
 
 UNSUPPORTED_FUNCTIONS = {
@@ -390,10 +390,12 @@ def _constant(argument: exp.Expr) -> str | None:
     if isinstance(argument, exp.Interval):
         return f"INTERVAL {text_literal(argument.meta['calendar'].text)}"
     type_ = type_of(argument)
-    is_time = isinstance(argument, exp.Cast) and isinstance(type_, Timestamp)
-    if is_time and argument.this.is_string and not isinstance(argument, exp.TryCast):
-        return f"CAST({text_literal(argument.this.name)} AS {type_})"
-    return None
+    is_time = isinstance(type_, Timestamp) or type_ == DATE
+    if not is_time or type(argument) is not exp.Cast:
+        return None
+    inner = argument.this
+    constant = text_literal(inner.name) if inner.is_string else _constant(inner)
+    return None if constant is None else f"CAST({constant} AS {type_name(type_)})"
 
 
 def _argument(argument: exp.Expr) -> functions.Argument:

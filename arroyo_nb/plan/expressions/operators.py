@@ -14,6 +14,7 @@ from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.types import (
     as_decimal,
     calculated_type,
+    case_type,
     compared_type,
     is_integer,
     is_number,
@@ -166,6 +167,9 @@ def _check_joined(left: exp.Expr, right: exp.Expr) -> None:
         )
 
 
+CASE = "CASE"
+"""Where operands are the results of CASE, or what it compares."""
+
 AS_TEXT = "number_as_text"
 """What marks a number that is compared as text."""
 
@@ -179,12 +183,12 @@ def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
         When there is none.
     """
     types = [type_of(operand) for operand in operands]
-    common = compared_type(types)
+    common = case_type(types) if where == CASE else compared_type(types)
     if common is None:
         named = ", ".join(map(str, types[:-1])) + f" and {types[-1]}"
         raise CatalogProblem(
             f"Cannot infer common argument type for {where}: {named}",
-            hint=comparison_hint(operands, compares=where != "CASE"),
+            hint=comparison_hint(operands, compares=where != CASE),
         )
     found = [cast(operand, common) for operand in operands]
     for one, type_ in zip(found, types, strict=True):

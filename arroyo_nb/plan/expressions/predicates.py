@@ -14,6 +14,7 @@ from sqlglot import exp
 from arroyo_nb.plan.expressions.operators import (
     ARITHMETIC,
     BITWISE,
+    CASE,
     COMPARISONS,
     alike,
     binary,
@@ -147,7 +148,7 @@ def case(
     # The type is found from ELSE on.
     results = [default, *values] if default is not None else [*values]
     nullable = default is None or any(map(is_nullable, results))
-    results = alike(results, "CASE")
+    results = alike(results, CASE)
     otherwise = results.pop(0) if default is not None else None
     made = exp.Case(
         ifs=[exp.If(this=t, true=v) for t, v in zip(tests, results, strict=True)],

@@ -34,6 +34,9 @@ def comparison_hint(operands: Sequence[exp.Expr], *, compares: bool) -> str:
         return "write ->> in place of ->, which gives the text of a JSON value"
     if any(isinstance(type_, StructOf) for type_ in types):
         return "compare one field of the struct, as in w.start"
+    texts = [one for one in operands if type_of(one) == TEXT]
+    if INTERVAL in types and texts:
+        return _interval_hint(texts[0])
     if compares and INTERVAL in types and numbers:
         return _length_hint(numbers)
     if compares and any(map(_is_time, types)) and numbers:
@@ -64,6 +67,13 @@ def _literal(operand: exp.Expr) -> str | None:
         return _literal(operand.this)
     is_number = isinstance(operand, exp.Literal) and not operand.is_string
     return operand.name if is_number else None
+
+
+def _interval_hint(text: exp.Expr) -> str:
+    if text.is_string:
+        return f"write INTERVAL '{text.name}' in place of '{text.name}'"
+    name = text.name if isinstance(text, exp.Column) else "..."
+    return f"write CAST({name} AS INTERVAL)"
 
 
 def _length_hint(numbers: Sequence[exp.Expr]) -> str:

@@ -17,7 +17,7 @@ from arroyo_nb.plan.expressions.scope import Scope
 from arroyo_nb.plan.expressions.typing import column, is_nullable, replaced, type_of
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.repairs import AddNotNull
+from arroyo_nb.repairs import AddNotNull, quoted_name
 from arroyo_nb.schema import TEXT, Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.sql.syntax_tree import all_in
@@ -112,12 +112,14 @@ def _with_expression(
     except ArroyoError as error:
         error.message = f"could not plan watermark expression: {error.message}"
         error.span = error.span or span_of(expression)
+        error.hint = error.hint or _delay_hint(field)
         raise
     if not isinstance(type_of(bound), Timestamp):
         raise CatalogProblem(
             "the type of the WATERMARK FOR expression must be TIMESTAMP, but was "
             f"{type_of(bound)}",
             span=span_of(expression),
+            hint=_delay_hint(field),
         )
     if is_nullable(bound):
         raise CatalogProblem(
@@ -182,6 +184,10 @@ def _not_null_hint(nullable: Iterable[Field]) -> str:
 def _times(columns: TableColumns) -> list[str]:
     made = [g.column for g in columns.generated]
     return [f.name for f in (*columns.physical, *made) if isinstance(f.type, Timestamp)]
+
+
+def _delay_hint(field: Field) -> str:
+    return f"write {quoted_name(field.name)} - INTERVAL '5 seconds'"
 
 
 def fixed_delay(

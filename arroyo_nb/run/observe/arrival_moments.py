@@ -79,6 +79,7 @@ def snapshot_within(
         watermark=came.late_before,
         source=came.source_of(taken - 1),
         late=_is_late(moments.trace.window, batch_id, taken),
+        values=came.sample[taken - 1].values,
     )
     ends = moments.first, moments.last
     moment = Moment(batch_id, *ends, is_newest=False, arrival=arrival)
@@ -98,7 +99,11 @@ def _partial(
     point = MarkPoint(came.batch_id, came.elapsed_s, seen, made.watermark)
     late = _late_of(moments.trace.window, came.batch_id, taken)
     arrived = replace(
-        came, rows=taken, times=times, sources=tuple(_first(came.sources, taken))
+        came,
+        rows=taken,
+        times=times,
+        sources=tuple(_first(came.sources, taken)),
+        lines=came.lines[:taken],
     )
     return replace(
         made,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC
 from functools import partial, reduce
 from itertools import chain, count
 from typing import TYPE_CHECKING
@@ -17,7 +18,9 @@ from typing import TYPE_CHECKING
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.observe.snapshot import WindowBar
+from arroyo_nb.run.observe.late_ledger import last_missed
+from arroyo_nb.run.observe.late_ledger import late_rows as late_in_batch
+from arroyo_nb.run.observe.snapshot import WindowBar, naive
 from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.schema import EPOCH, arrow_type
 from arroyo_nb.spark.late_row_query import END, LATE_BY, MISSED, START
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from arroyo_nb.engine import Engine
+    from arroyo_nb.run.observe.moments import TracedWindow
     from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.sources.sources import Sources
 
@@ -40,6 +44,9 @@ NOTHING = TracedBatch(
     max_event_time=None,
 )
 """A batch without rows."""
+
+_TOLD = ("event_time", START, END, MISSED, LATE_BY, "batch")
+"""What is told of a late row, behind its columns."""
 
 UNION_BATCHES = 16
 """Batches asked for in one Spark job: few jobs, and plans that stay small."""
@@ -77,10 +84,7 @@ def late_rows(
 
     _refuse_untraced(observation, what)
     if not observation.traces:
-        raise RunProblem(
-            f"{what} puts no rows into windows: none can be late",
-            hint="late rows are those whose tumble, hop or session has closed",
-        )
+        raise _no_windows(what)
     # State cannot be asked what it held at an earlier batch: only an input made from
     # the rows of one batch can be made again.
     for aggregate in observation.aggregates:
@@ -115,6 +119,75 @@ def late_rows(
             stacklevel=3,
         )
     return pa.concat_tables((table for table, _ in found), promote_options="default")
+
+
+def sampled_late_rows(traced: TracedWindow | None, what: str) -> pa.Table:
+    """The late rows of an output that the sample of its trace has, in the order of
+    arrival: their key and first values as text, then what :func:`late_rows` tells.
+
+    A warning says how many others there were.
+
+    Parameters
+    ----------
+    traced
+        The windows of the output; None: it has none.
+    what
+        The output, for messages.
+
+    Raises
+    ------
+    RunProblem
+        When it puts no rows into windows.
+    """
+    import pyarrow as pa
+
+    if traced is None:
+        raise _no_windows(what)
+    found = [row for batch in traced.batches for row in _sampled_late(traced, batch)]
+    counted = sum(
+        rows.rows
+        for batch in traced.batches
+        for rows in late_in_batch(traced.window, batch, ())
+    )
+    if len(found) < counted:
+        warnings.warn(
+            f"the trace has {len(found):,} of {counted:,} late rows: it keeps some of "
+            "the rows of a micro-batch, 64 at most; run.late() of the run itself has "
+            "all of them",
+            stacklevel=3,
+        )
+    names = dict.fromkeys(name for values, _ in found for name in values)
+    columns = [
+        *([values.get(name) for values, _ in found] for name in names),
+        *zip(*(told for _, told in found), strict=True),
+    ] or [[]] * len(_TOLD)
+    time = pa.timestamp("us")
+    types = [pa.string()] * len(names)
+    types += [time, time, time, pa.int64(), pa.duration("us"), pa.int64()]
+    arrays = map(pa.array, columns, types)
+    return pa.table([*arrays], names=_late_columns([*names]))
+
+
+def _sampled_late(
+    traced: TracedWindow, batch: TracedBatch
+) -> Iterator[tuple[Mapping[str, str | None], tuple[object, ...]]]:
+    """The values of each late row of a sample, and what is told of it."""
+    window, mark = traced.window, batch.late_watermark
+    if mark <= EPOCH:
+        return
+    for row in batch.arrivals.sample:
+        time = row.time.replace(tzinfo=UTC)
+        missed = last_missed(window, time, mark)
+        if missed is None:
+            continue
+        of_window: tuple[object, ...] = (None, None, None)
+        if not isinstance(window, nodes.SessionWindow):
+            slide = window.slide if isinstance(window, nodes.Hop) else window.width
+            before = missed[0] - (time - window.width)
+            # The first of its windows begins at most a slide after time - width.
+            of_window = (*map(naive, missed), -(-before // slide))
+        told = (row.time, *of_window, mark - time, batch.batch_id)
+        yield row.values, told
 
 
 def windows_table(observation: QueryObservation, what: str) -> pa.Table:
@@ -178,6 +251,13 @@ def windows_of(bars: Sequence[WindowBar]) -> pa.Table:
     )
 
 
+def _no_windows(what: str) -> RunProblem:
+    return RunProblem(
+        f"{what} puts no rows into windows: none can be late",
+        hint="late rows are those whose tumble, hop or session has closed",
+    )
+
+
 def _refuse_untraced(observation: QueryObservation, what: str) -> None:
     if not observation.is_traced:
         raise RunProblem(
@@ -238,7 +318,7 @@ def _late_columns(columns: Sequence[str]) -> list[str]:
     """The columns of a late row, then what is told of it; what a column is called
     already has another name then, such as ``event_time_1``."""
     names = list(columns)
-    for name in ("event_time", START, END, MISSED, LATE_BY, "batch"):
+    for name in _TOLD:
         others = (f"{name}_{number}" for number in count(1))
         names.append(next(n for n in chain([name], others) if n not in names))
     return names

@@ -69,9 +69,6 @@ class TriggerProgress:
         What each stateful operator holds, readers before their inputs.
     open_sessions
         Sessions that are still open; None where there is no window of that kind.
-    late_groups
-        How often late rows of one window and key were left out of it. Spark counts
-        them after it has put the batch's rows of a group together.
     observed
         Observed metrics by name, as Spark gives them, and what was counted beside it
         (:class:`arroyo_nb.spark.observe.WindowInputs`).
@@ -93,7 +90,6 @@ class TriggerProgress:
     state_bytes: int = 0
     states: tuple[OperatorState, ...] = ()
     open_sessions: int | None = None
-    late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
     written_rows: int | None = None
     ran: bool = True
@@ -125,7 +121,6 @@ def read_progress(raw: Mapping[str, Any]) -> TriggerProgress:
         state_bytes=_of_states(raw, "memoryUsedBytes"),
         states=tuple(map(_state, raw.get("stateOperators", ()))),
         open_sessions=_open_sessions(raw),
-        late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
         written_rows=_written(raw),
         # Spark reports triggers without a batch now and then: they lack this duration.

@@ -149,7 +149,6 @@ class QueryObservation:
         self.totals = BatchLog()
         self.shown = preview.state() if preview is not None else None
         self.source_rows: Counter[str] = Counter()
-        self.late_groups = 0
         self.written_rows = 0
         self.took = Took()
         self.ends_read = 0
@@ -319,7 +318,6 @@ class QueryObservation:
         )
         if self._first_rows_s is None and progress.input_rows:
             self._first_rows_s = self.ended_s
-        self.late_groups += progress.late_groups
         # Rows are shown with the progress of their batch and not as they are written: a
         # view must not have rows of a window that it still draws as open.
         while self._written and self._written[0][0] <= progress.batch_id:
@@ -351,6 +349,7 @@ class QueryObservation:
                     closed_sessions=observed.closed_sessions,
                     sessions=observed.sessions,
                     sample_us=observed.sample_us,
+                    sample_values=observed.sample_values,
                 )
             )
 

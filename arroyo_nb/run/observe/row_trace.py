@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from arroyo_nb.run.observe.history import History
+from arroyo_nb.run.observe.sampled_rows import ValuesBudget
 from arroyo_nb.run.observe.snapshot import BatchArrivals, SourceArrivals
 from arroyo_nb.run.observe.trace import TRACE_BATCHES, pictured
 from arroyo_nb.spark.table_rows import read_rows
@@ -34,6 +35,9 @@ class TracedArrivals:
     sample_us
         The sample of each table after that of the one before, in microseconds since the
         epoch.
+    sample_values
+        The key and the first values of each row of the sample, a line of JSON; nothing
+        where they are not known.
     """
 
     batch_id: int
@@ -41,6 +45,7 @@ class TracedArrivals:
     late_watermark: datetime
     sources: tuple[SourceArrivals, ...]
     sample_us: Sequence[int]
+    sample_values: Sequence[str] = ()
 
     @property
     def arrivals(self) -> BatchArrivals:
@@ -50,6 +55,7 @@ class TracedArrivals:
             self.elapsed_s,
             sum(source.rows for source in self.sources),
             sample_us=self.sample_us,
+            sample_values=self.sample_values,
             late_watermark=self.late_watermark,
             sources=self.sources,
         )
@@ -69,6 +75,7 @@ class RowTrace:
         self._names = names
         self._batches: list[TracedArrivals] = []
         self._arrivals: History[BatchArrivals] = History()
+        self._values = ValuesBudget()
 
     @property
     def record(self) -> Sequence[TracedArrivals]:
@@ -90,17 +97,21 @@ class RowTrace:
     ) -> None:
         """Record what a batch has observed; one without rows leaves nothing."""
         sources, sample = [], array("q")
+        values: list[str] = []
         for number, name in enumerate(self._names):
             found = read_rows(observed, number)
             if found.rows:
                 drawn = len(found.sample_us)
                 sources.append(SourceArrivals(name, found.rows, drawn))
                 sample.extend(found.sample_us)
+                # Of each row there is a line, empty where nothing is known of it.
+                values += found.sample_values or [""] * drawn
         if not sources:
             return
         batch = TracedArrivals(
-            batch_id, elapsed_s, late_watermark, tuple(sources), sample
+            batch_id, elapsed_s, late_watermark, tuple(sources), sample, values
         )
         self._arrivals.add(batch.arrivals)
         if len(self._batches) < TRACE_BATCHES:
-            self._batches.append(batch)
+            kept = self._values.kept(values)
+            self._batches.append(replace(batch, sample_values=kept))

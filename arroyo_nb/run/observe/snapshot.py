@@ -5,10 +5,11 @@ A snapshot is made under the run's lock and never changes; views never touch Spa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 from arroyo_nb.run.observe.idle_sources import IdlePeriod
 from arroyo_nb.run.observe.query_facts import NO_FACTS, QueryFacts
+from arroyo_nb.run.observe.sampled_rows import SampledRow
 
 LAST_YEAR = 9990
 """A watermark from this year on is the end of a bounded stream, not a time."""
@@ -195,7 +197,8 @@ class BatchArrivals:
     as many. ``late_before`` is the watermark at their arrival: a row is late where a
     window of its ended at or before it; without a window none is, but a row may be
     behind the watermark. ``sources`` say how many of the rows are of which table, in
-    the order of ``times``; none where the rows came into windows.
+    the order of ``times``; none where the rows came into windows. ``lines`` have the
+    values of the rows, in that order too; none where they are not known.
     """
 
     batch_id: int
@@ -204,6 +207,14 @@ class BatchArrivals:
     times: tuple[datetime, ...]
     late_before: datetime | None
     sources: tuple[SourceArrivals, ...] = ()
+    lines: tuple[str, ...] = ()
+
+    @cached_property
+    def sample(self) -> tuple[SampledRow, ...]:
+        """The rows whose ``times`` these are."""
+        # Each frame of a panel asks for it again, and most batches are those of before.
+        lines = self.lines or ("",) * len(self.times)
+        return tuple(map(SampledRow, self.times, lines))
 
     @property
     def has_window(self) -> bool:
@@ -325,7 +336,9 @@ class Arrival:
 
     It is ``number`` of the ``drawn`` ones of the batch's ``rows``. ``time`` is its
     event time, ``watermark`` the one at its arrival, ``source`` its table where the
-    query has no window. ``late``: a window that it belongs to had closed.
+    query has no window, ``values`` are its key and first values, as
+    text. ``late``: a window that
+    it belongs to had closed.
     """
 
     number: int
@@ -335,6 +348,7 @@ class Arrival:
     watermark: datetime | None = None
     source: str = ""
     late: bool = False
+    values: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -406,7 +420,7 @@ class Snapshot:
     and ``rows_cut`` then count changes, and ``result_rows`` the rows of the result
     (None: they cannot be told any more). ``note`` says in one
     line why the run stopped, or what it waits for (engine start-up progress included).
-    ``stale`` names tables that were declared anew after the run had read them.
+    ``stale`` names tables, views and functions that were declared anew since it began.
     ``windowed`` is false where the query has no window; ``window_text`` is like
     ``tumble 1 hour``. ``sessions`` is true where the windows have no fixed width: each
     of ``windows`` is then a stretch of time with sessions in it, all keys together. Of

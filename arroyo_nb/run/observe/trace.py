@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
@@ -22,6 +22,7 @@ from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.late_ledger import MOST_LATE, late_rows
 from arroyo_nb.run.observe.late_row_counts import tally
 from arroyo_nb.run.observe.lateness import Lateness, LatenessCounts
+from arroyo_nb.run.observe.sampled_rows import ValuesBudget
 from arroyo_nb.run.observe.snapshot import (
     BatchArrivals,
     LateRows,
@@ -45,6 +46,7 @@ def pictured(
     rows: int,
     *,
     sample_us: Sequence[int],
+    sample_values: Sequence[str],
     late_watermark: datetime,
     sources: tuple[SourceArrivals, ...] = (),
 ) -> BatchArrivals:
@@ -56,6 +58,7 @@ def pictured(
         tuple(START + time * MICROSECOND for time in sample_us),
         naive(late_watermark) if late_watermark > EPOCH else None,
         sources,
+        tuple(sample_values),
     )
 
 
@@ -91,6 +94,9 @@ class TracedBatch:
     sample_us
         Event times of some of the rows, in microseconds since the epoch: evenly drawn,
         64 at most, so of few rows all.
+    sample_values
+        The key and the first values of each of them, a line of JSON; nothing where they
+        are not known.
     """
 
     batch_id: int
@@ -104,6 +110,7 @@ class TracedBatch:
     closed_sessions: int = 0
     sessions: Sequence[tuple[datetime, datetime]] | None = None
     sample_us: Sequence[int] = ()
+    sample_values: Sequence[str] = ()
 
     def times_by_pane(self, length: timedelta) -> Mapping[datetime, list[datetime]]:
         """The event times of all rows, sorted, by the start of their pane; nothing
@@ -132,6 +139,7 @@ class TracedBatch:
             self.elapsed_s,
             sum(self.pane_rows.values()),
             sample_us=self.sample_us,
+            sample_values=self.sample_values,
             late_watermark=self.late_watermark,
         )
 
@@ -178,6 +186,7 @@ class Trace:
         self._lateness = None if delay is None else LatenessCounts(window, delay)
         self._tally = tally(window)
         self._arrivals: History[BatchArrivals] = History()
+        self._values = ValuesBudget()
         self._lock = Lock()
 
     @property
@@ -214,6 +223,8 @@ class Trace:
             self._arrivals.add(batch.arrivals)
         # The counts above go on: only what late rows are found again by is bounded.
         if len(self._batches) < TRACE_BATCHES:
+            kept = self._values.kept(batch.sample_values)
+            batch = replace(batch, sample_values=kept)
             self._batches.append(batch)
             if late:
                 self._late_batches.append(batch)

@@ -8,6 +8,7 @@
         sources                             how far each source had been read
         idle                                the sources that were idle
         late_watermark, panes, ...          what came into its windows (TracedBatch)
+        event_times, values                 of some of these rows
         rows_read                           without a window, what it has read
                                             (TracedArrivals)
         result_0, result_1, ...             the rows that each output has put out; of an
@@ -39,6 +40,9 @@ RESULT = "result_"
 
 ROWS_READ = "rows_read"
 """A column that files of earlier versions have not."""
+VALUES = "values"
+"""The key and the first values of each sampled row, a line of JSON; files of earlier
+versions have none."""
 IDLE = "idle"
 """The column of idle sources, which files of earlier versions do not have."""
 
@@ -128,6 +132,7 @@ def file_schema(run: SavedRun) -> pa.Schema:
         ("sessions_closed", pa.int64()),
         ("sessions", pa.list_(span)),
         ("event_times", pa.list_(time)),
+        (VALUES, pa.list_(pa.string())),
         (ROWS_READ, pa.list_(pa.struct(read))),
     ]
     for number, output in enumerate(run.outputs):

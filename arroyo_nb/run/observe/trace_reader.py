@@ -20,6 +20,7 @@ from arroyo_nb.run.observe.history import thinned
 from arroyo_nb.run.observe.idle_sources import IdlePeriods, SourceAtBatch
 from arroyo_nb.run.observe.moments import OutputTrace, TracedWindow
 from arroyo_nb.run.observe.row_trace import TracedArrivals
+from arroyo_nb.run.observe.sampled_rows import read_values
 from arroyo_nb.run.observe.snapshot import (
     MarkPoint,
     RunState,
@@ -38,6 +39,7 @@ from arroyo_nb.run.observe.trace_file import (
     RESULT,
     ROWS_READ,
     STATIC,
+    VALUES,
     VERSION,
     SavedRun,
     TracedOutput,
@@ -133,7 +135,7 @@ def _check_columns(found: pa.Schema) -> None:
     import pyarrow as pa
 
     for column in file_schema(SavedRun("", "")):
-        if column.name in (ROWS_READ, IDLE) and column.name not in found.names:
+        if column.name in (ROWS_READ, IDLE, VALUES) and column.name not in found.names:
             continue
         if found.field(column.name).type != column.type:
             raise ValueError(column.name)
@@ -376,6 +378,7 @@ def _batch_of(told: Mapping[str, Any]) -> TracedBatch:
         if spans is None
         else [(_aware(s["start"]), _aware(s["end"])) for s in spans],
         sample_us=_sample_of(told),
+        sample_values=_values_of(told),
     )
 
 
@@ -391,11 +394,21 @@ def _rows_read_of(told: Mapping[str, Any]) -> TracedArrivals:
         _aware(told["late_watermark"]),
         sources,
         sample_us,
+        _values_of(told),
     )
 
 
 def _sample_of(told: Mapping[str, Any]) -> list[int]:
     return [(_aware(time) - EPOCH) // MICROSECOND for time in told["event_times"]]
+
+
+def _values_of(told: Mapping[str, Any]) -> Sequence[str]:
+    lines = told.get(VALUES) or []
+    for line in filter(None, lines):
+        read_values(line)  # a view takes it for an object of texts
+    if lines and len(lines) != len(told["event_times"]):
+        raise ValueError(lines)
+    return lines
 
 
 def _source_of(told: Mapping[str, Any]) -> SourceProgress:

@@ -25,6 +25,7 @@ from arroyo_nb.run.observe.trace_file import (
     RESULT,
     ROWS_READ,
     STATIC,
+    VALUES,
     VERSION,
     SavedRun,
     TracedOutput,
@@ -180,6 +181,7 @@ def _window_record(batch: TracedBatch | None) -> dict[str, Any]:
         if spans is None
         else [{"start": _naive(a), "end": _naive(b)} for a, b in spans],
         "event_times": [START + time * MICROSECOND for time in batch.sample_us],
+        VALUES: batch.sample_values,
     }
 
 
@@ -189,6 +191,7 @@ def _rows_record(batch: TracedArrivals | None) -> dict[str, Any]:
     return {
         "late_watermark": _naive(batch.late_watermark),
         "event_times": [START + time * MICROSECOND for time in batch.sample_us],
+        VALUES: batch.sample_values,
         ROWS_READ: [asdict(source) for source in batch.sources],
     }
 

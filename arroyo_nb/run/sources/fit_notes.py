@@ -16,9 +16,9 @@ from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming, packing_of
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import FORMATS, reads_fields
 from arroyo_nb.kafka.peek.column_types import time_unit
-from arroyo_nb.kafka.peek.guess import rows_of_records
+from arroyo_nb.kafka.peek.guess import documents_of_records, rows_of_records
 from arroyo_nb.registry import nearest_name
-from arroyo_nb.tape.fit import Fit, FittedRecorder
+from arroyo_nb.tape.fit import ENOUGH_ROWS, Fit, FittedRecorder
 from arroyo_nb.tape.format import HEADER
 from arroyo_nb.tape.records import RecordTape
 
@@ -48,6 +48,7 @@ class FitNotes:
     def __init__(self, table: ConnectorTable) -> None:
         self._table = table
         self._sample: tuple[dict[str, Any], ...] | None = None
+        self._shape: str | None = None
         self._sampling: threading.Thread | None = None
 
     def _look(self, fit: Fit) -> None:
@@ -72,11 +73,17 @@ class FitNotes:
         self._look(fit)
         if self._sampling is not None:
             self._sampling.join(wait_s)
-        return tuple(fit_notes(self._table, fit, self._sample))
+        return tuple(fit_notes(self._table, fit, self._sample, self._shape))
 
     def _take_sample(self) -> None:
         try:
-            self._sample = sampled_rows(self._table)
+            payloads = sampled_payloads(self._table)
+            documents = tuple(documents_of_records(payloads))
+            if documents and self._table.format is not None:
+                format_ = FORMATS.get(self._table.format)
+                options = self._table.spec.options
+                self._shape = format_.shape_note(documents, options)
+            self._sample = tuple(rows_of_records(payloads))
         except (ArroyoError, OSError, ValueError):
             self._sample = None  # that a column has no value is told all the same
 
@@ -99,7 +106,10 @@ def _is_odd(table: ConnectorTable, fit: Fit) -> bool:
 
 
 def fit_notes(
-    table: ConnectorTable, fit: Fit, sample: tuple[dict[str, Any], ...] | None
+    table: ConnectorTable,
+    fit: Fit,
+    sample: tuple[dict[str, Any], ...] | None,
+    shape: str | None = None,
 ) -> Iterator[str]:
     """What is odd in rows.
 
@@ -111,26 +121,46 @@ def fit_notes(
         What is known of them.
     sample
         Some records; empty or None: none were looked at, or none was there.
+    shape
+        Why they have none of the columns; None: they may have them.
     """
     if fit.counts and table.format is not None:
         yield from FORMATS.get(table.format).count_notes(fit.counts)
     declared = table.spec.record.names
     names = {name: None for row in sample or () for name in row}
     others = [name for name in names if name not in declared]
-    for column in fit.empty_columns(table.physical):
+    empty = fit.empty_columns(table.physical)
+    if shape is not None and set(declared) <= set(empty):
+        yield shape
+        empty = ()
+    for column in empty:
         if column not in declared or column in names:
             continue  # a record that says null means it
         if not sample:
-            yield f"'{column}' is NULL in all of {fit.rows:,} rows"
+            # Of a few records nobody knows whether they could have had it.
+            if fit.rows >= ENOUGH_ROWS:
+                yield f"'{column}' is NULL in all of {fit.rows:,} rows"
             continue
         yield f"no record of {fit.rows:,} had '{column}'{_instead(column, others)}"
     for column in fit.epoch_columns(table.physical):
-        unit = next(filter(None, (time_unit(r.get(column)) for r in sample or ())), "")
-        asked = f"{_UNITS.get(unit, 'milliseconds')}?"
+        values = [row[column] for row in sample or () if row.get(column) is not None]
+        if values and all(_may_be_days(value) for value in values):
+            asked, made = "days", f"to_timestamp_seconds({column} * 86400)"
+        else:
+            unit = next(filter(None, map(time_unit, values)), "millis")
+            asked, made = _UNITS[unit], f"to_timestamp_{unit}({column})"
         yield (
-            f"all times of '{column}' lie in January 1970: {asked} declare it BIGINT "
-            f"and write `to_timestamp_{unit or 'millis'}({column})`"
+            f"all times of '{column}' lie in January 1970: {asked}? declare it BIGINT "
+            f"and write `{made}`"
         )
+
+
+FIRST_DAYS, LAST_DAYS = 1_000, 100_000
+"""Numbers of days since 1970 that may be meant: of the years 1972 to 2243."""
+
+
+def _may_be_days(value: Any) -> bool:
+    return isinstance(value, int) and FIRST_DAYS <= value <= LAST_DAYS
 
 
 _UNITS = {
@@ -151,15 +181,15 @@ def _instead(column: str, others: list[str]) -> str:
     return f"; not declared: {listed}{more}"
 
 
-def sampled_rows(table: ConnectorTable) -> tuple[dict[str, Any], ...]:
-    """What some of a source's first records say, each a row of named values.
+def sampled_payloads(table: ConnectorTable) -> tuple[bytes, ...]:
+    """Some of a source's first records.
 
     Raises
     ------
     ArroyoError
         When they cannot be read.
     """
-    return tuple(rows_of_records(islice(_payloads(table), SAMPLE_RECORDS)))
+    return tuple(islice(_payloads(table), SAMPLE_RECORDS))
 
 
 def _payloads(table: ConnectorTable) -> Iterable[bytes]:

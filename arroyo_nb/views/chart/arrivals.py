@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from arroyo_nb.run.observe.sampled_rows import SampledRow
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.chart.common import (
     CLOSED,
@@ -18,7 +19,8 @@ from arroyo_nb.views.chart.common import (
     windowed_snapshot,
 )
 from arroyo_nb.views.chart.watermark import MARK, NEWEST, curve_points
-from arroyo_nb.views.sections.arrivals.layout import late_and_other_times
+from arroyo_nb.views.formatting import values_in_words
+from arroyo_nb.views.sections.arrivals.layout import late_and_other_rows
 
 BEHIND = "behind the watermark"
 
@@ -67,7 +69,7 @@ def arrivals_chart(run: Plottable) -> Any:
                 scale=alt.Scale(domain=["in time", late], range=[CLOSED, LATE]),
                 title=None,
             ),
-            tooltip=["moment:T", "batch:Q", "row:N"],
+            tooltip=["moment:T", "values:N", "batch:Q", "row:N"],
         )
         # A sign beside the colour: who prints it in grey sees it too.
         crosses = dots.transform_filter(f"datum.row == '{late}'").mark_point(
@@ -86,15 +88,19 @@ def arrivals_chart(run: Plottable) -> Any:
 
 def _rows(snapshot: Snapshot, late_text: str) -> Iterator[dict[str, Any]]:
     """The sampled rows, evenly thinned; late ones are all there."""
-    parted = late_and_other_times(snapshot, snapshot.arrivals)
+    parted = late_and_other_rows(snapshot, snapshot.arrivals)
     others = sum(len(rest) for _, _, rest in parted)
     every = -(-others // MOST_POINTS) or 1
     number = 0
     for batch, late, rest in parted:
         at = {"elapsed": batch.elapsed_s, "batch": batch.batch_id}
-        for moment in late[:MOST_POINTS]:
-            yield {**at, "moment": moment, "row": late_text}
-        for moment in rest:
+        for row in late[:MOST_POINTS]:
+            yield {**at, **_told(row), "row": late_text}
+        for row in rest:
             if number % every == 0:
-                yield {**at, "moment": moment, "row": "in time"}
+                yield {**at, **_told(row), "row": "in time"}
             number += 1
+
+
+def _told(row: SampledRow) -> dict[str, Any]:
+    return {"moment": row.time, "values": values_in_words(row.values)}

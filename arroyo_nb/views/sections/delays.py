@@ -15,7 +15,7 @@ from arroyo_nb.run.observe.build_snapshot import duration_text
 from arroyo_nb.run.observe.lateness import Lateness
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg
-from arroyo_nb.views.formatting import SECOND, count, escaped
+from arroyo_nb.views.formatting import SECOND, count, escaped, late_for_sessions
 from arroyo_nb.views.inert import CELL, SOFT
 from arroyo_nb.views.sections import PanelViewBase
 
@@ -25,10 +25,6 @@ TOP, HEIGHT = 34, 120
 LISTED = 8
 """Delays of the table that stays in the notebook."""
 
-SESSIONS = (
-    "This query has session windows: whether a row is late depends on the sessions "
-    "that are open then. %arroyo whatif {name} tries delays on it."
-)
 NOTHING = "No row came into a window yet."
 NONE_LATE = "No row would have been late, not even without a delay."
 
@@ -49,16 +45,17 @@ class DelaysView(PanelViewBase):
     title = "how many rows would be late with another watermark delay"
 
     def has_tab(self, snapshot: Snapshot) -> bool:
-        """A query with windows whose late rows follow from the delay alone."""
-        return snapshot.lateness is not None and not snapshot.sessions
+        """A query with windows and one length of a delay."""
+        return snapshot.lateness is not None
 
     def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
         """The slider and the columns."""
         lateness, nothing = snapshot.lateness, _nothing(snapshot)
         if lateness is None or nothing:
             return f'<p class="soft">{escaped(nothing, 300)}</p>'
-        choices = choices_of(lateness)
-        return _slider(lateness, choices)
+        drawn = _slider(lateness, choices_of(lateness), exact=snapshot.late_exact)
+        said = _who_is_late(snapshot)
+        return drawn + f'<p class="soft">{escaped(said, 300)}</p>' * bool(said)
 
     def static(
         self,
@@ -84,16 +81,31 @@ class DelaysView(PanelViewBase):
             for c in sorted(shown, key=lambda c: c.delay)
         )
         heads = "".join(f'<th style="{CELL}left">{h}</th>' for h in ("delay", "late"))
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        said = _who_is_late(snapshot)
+        return (
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+            + f'<p style="{SOFT}">{escaped(said, 300)}</p>' * bool(said)
+        )
 
 
 def _nothing(snapshot: Snapshot) -> str:
     """Why there is nothing to slide over; empty: there is."""
-    if snapshot.sessions:
-        return SESSIONS.format(name=snapshot.name)
     if snapshot.lateness is None or not snapshot.lateness.rows:
         return NOTHING
     return "" if snapshot.lateness.needed else NONE_LATE
+
+
+def _who_is_late(snapshot: Snapshot) -> str:
+    """The rule of sessions; empty for other windows."""
+    if snapshot.gap is None:
+        return ""
+    said = [late_for_sessions(snapshot.gap)]
+    if not snapshot.late_exact:
+        said.append(
+            "In micro-batches of more than 64 rows the rows are counted by pieces of "
+            "the gap: at most so many would be late."
+        )
+    return " ".join(said)
 
 
 def choices_of(lateness: Lateness) -> tuple[Choice, ...]:
@@ -106,12 +118,13 @@ def choices_of(lateness: Lateness) -> tuple[Choice, ...]:
     return tuple(Choice(delay, rows) for delay, rows in late.items())
 
 
-def _slider(lateness: Lateness, choices: Sequence[Choice]) -> str:
+def _slider(lateness: Lateness, choices: Sequence[Choice], *, exact: bool) -> str:
     places = _places(choices)
-    texts = [_said(lateness, choice) for choice in choices]
+    texts = [_said(lateness, choice, exact=exact) for choice in choices]
     steps = json.dumps([*zip(places, texts, strict=True)])
     own = next(n for n, c in enumerate(choices) if c.delay == lateness.delay)
-    drawn = svg(TOP + HEIGHT + 34, texts[own], _columns(lateness, choices, own))
+    parts = _columns(choices, own, texts)
+    drawn = svg(TOP + HEIGHT + 34, texts[own], parts)
     return (
         '<div class="delays" data-local data-key="delays">'
         f'<p><label>delay <input type="range" min="0" max="{len(choices) - 1}" '
@@ -131,14 +144,14 @@ def _width(choices: Sequence[Choice]) -> float:
     return min((WIDTH - 2 * MARGIN) / len(choices), 80.0)
 
 
-def _columns(lateness: Lateness, choices: Sequence[Choice], own: int) -> list[str]:
+def _columns(choices: Sequence[Choice], own: int, texts: Sequence[str]) -> list[str]:
     wide, bottom = _width(choices), TOP + HEIGHT
     most = max(choice.late for choice in choices) or 1
     parts, free = [], 0.0
     for n, (choice, x) in enumerate(zip(choices, _places(choices), strict=True)):
         height = round(HEIGHT * choice.late / most, 1)
         parts.append(
-            f"<g><title>{escaped(_said(lateness, choice), 200)}</title>"
+            f"<g><title>{escaped(texts[n], 200)}</title>"
             f'<rect class="over" x="{x - wide / 2 + 1:.1f}" y="{bottom - height:.1f}" '
             f'width="{max(wide - 2, 1):.1f}" height="{height}"/></g>'
         )
@@ -164,10 +177,11 @@ def _columns(lateness: Lateness, choices: Sequence[Choice], own: int) -> list[st
     return parts
 
 
-def _said(lateness: Lateness, choice: Choice) -> str:
+def _said(lateness: Lateness, choice: Choice, *, exact: bool) -> str:
     share = 100 * choice.late / lateness.rows
     said = (
-        f"With a delay of {_length(choice.delay)}, {choice.late:,} of "
+        f"With a delay of {_length(choice.delay)}, "
+        f"{'' if exact else 'at most '}{choice.late:,} of "
         f"{count(lateness.rows, 'row')} would be late ({share:.2g} %)"
     )
     if choice.delay == lateness.delay:

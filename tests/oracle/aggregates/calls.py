@@ -69,7 +69,9 @@ class Calls:
         if row.of_rows and chance() < 0.1:
             call, kind = f"{name}(*)", f"{row.name}(*)"
         elif row.within:
-            call = self._within(name, x, row.arguments == 2)
+            weight = pick(NUMBERS) if row.arguments == 2 else ""
+            arguments += [weight] * bool(weight)
+            call = self._within(name, x, weight)
         else:
             call, kind = self._plain(row, name, arguments, kind)
         if chance() < 0.25:
@@ -77,10 +79,10 @@ class Calls:
         if chance() < (0.2 if row.ordered else 0.03):
             call += " IGNORE NULLS"
             kind += " IGNORE NULLS"
-        return Case(call, kind=kind)
+        return Case(call, kind=kind, operands=tuple(arguments))
 
-    def _within(self, name: str, x: str, weighted: bool) -> str:
-        weight = f"{self.random.choice(NUMBERS)}, " if weighted else ""
+    def _within(self, name: str, x: str, weight: str) -> str:
+        weight = f"{weight}, " if weight else ""
         down = " DESC" * (self.random.random() < 0.3)
         fraction = self.random.choice(FRACTIONS)
         return f"{name}({weight}{fraction}) WITHIN GROUP (ORDER BY {x}{down})"
@@ -106,15 +108,17 @@ class Calls:
         if function is None:
             (row,) = (row for row in rows() if row.name == name)
             case = self._aggregate(row)
-            call, kind = case.expression, case.kind
+            call, kind, operands = case.expression, case.kind, case.operands
         else:
             call, kind = self._function(name, function.required)
+            operands = ()
         order, frame = self._frame()
         if frame:
             kind += f" {frame.split()[0]}"
         return Case(
             f"{call} OVER (PARTITION BY k{order}{frame and ' ' + frame})",
             kind=f"{kind} OVER",
+            operands=operands,
         )
 
     def _function(self, name: str, required: int) -> tuple[str, str]:

@@ -8,7 +8,7 @@ the call that does is known.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,9 +113,21 @@ def refused_strictly(form: Form, case: Case) -> bool:
 
 
 def evaluate_here(
-    engine: Engine, form: Form, cases: Sequence[Case], rows: Rows
+    engine: Engine,
+    form: Form,
+    cases: Sequence[Case],
+    rows: Rows,
+    *,
+    likely: Container[int] = (),
 ) -> list[Outcome]:
-    """Our values."""
+    """Our values.
+
+    Parameters
+    ----------
+    likely
+        The numbers of those that are likely to fail on the rows: where a query fails,
+        it is parted by them first.
+    """
     outcomes = [Outcome()] * len(cases)
     planned: list[int] = []
     for number, case in enumerate(cases):
@@ -138,9 +150,8 @@ def evaluate_here(
                 if len(numbers) == 1:
                     outcomes[numbers[0]] = Outcome(failure=failure(error))
                     return
-                half = len(numbers) // 2
-                run(numbers[:half])
-                run(numbers[half:])
+                for part in _parts(numbers, likely):
+                    run(part)
             else:
                 for number, outcome in zip(numbers, found, strict=True):
                     outcomes[number] = outcome
@@ -149,6 +160,17 @@ def evaluate_here(
             part = planned[start : start + PER_QUERY]
             engine.worker.call(lambda part=part: run(part))
     return outcomes
+
+
+def _parts(
+    numbers: Sequence[int], likely: Container[int]
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Those of a query that fails in two parts, to be run by themselves."""
+    rest = [n for n in numbers if n not in likely]
+    if rest and len(rest) < len(numbers):
+        return rest, [n for n in numbers if n in likely]
+    half = len(numbers) // 2
+    return numbers[:half], numbers[half:]
 
 
 def _plan(form: Form, cases: Sequence[Case], *, strict: bool = False) -> nodes.Node:

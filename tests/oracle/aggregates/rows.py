@@ -38,6 +38,7 @@ COLUMNS: dict[str, Type] = {
     "m": MONEY,
     "x": WIDE,
     "s": TEXT,
+    "z": TEXT,
     "b": BOOLEAN,
     "y": BYTEA,
     "t": Timestamp(),
@@ -46,10 +47,12 @@ COLUMNS: dict[str, Type] = {
     "ls": ListOf(TEXT),
     "st": PAIR,
 }
-"""``k`` is the group, ``n`` the number of the row, ``q`` a number of few digits."""
+"""``k`` is the group, ``n`` the number of the row, ``q`` a number of few digits,
+``z`` the text of a number."""
 
 ARGUMENTS: dict[str, str] = {
     **{name: str(type_) for name, type_ in COLUMNS.items() if name not in "kn"},
+    "z": "TEXT of a number",
     "CAST(q AS TINYINT)": "TINYINT",
     "CAST(q AS SMALLINT)": "SMALLINT",
     "CAST(t AS DATE)": "DATE",
@@ -111,4 +114,6 @@ def _value(name: str, type_: Type, random: Random, group: int) -> object:
         return None
     if name == "q":
         return random.choice((-128, -5, 0, 1, 2, 2, 7, 127))
+    if name == "z":
+        return random.choice(("12", "-7", "1.5", "0", "2", "1e3", "127"))
     return value_of(type_, random)

@@ -93,6 +93,19 @@ def test_values(expected, found, tolerance, is_same):
     assert (made is None) is is_same
 
 
+@pytest.mark.parametrize(
+    ("expected", "found", "is_same"),
+    [
+        # Each is near the first row, and the second ones are not near each other.
+        ([1.0, 1.009], [1.0, 0.991], False),
+        ([1.0, 1.005], [1.006, 1.011], True),
+    ],
+)
+def test_rows_in_order_are_each_near_its_own(expected, found, is_same):
+    rows = [[("a", value) for value in side] for side in (expected, found)]
+    assert bool(marks(*rows, ordered=True, tolerance=0.01)) is not is_same
+
+
 def test_rows_of_one_key_stand_side_by_side():
     expected = [("ann", 1, 1.0), ("bob", 2, 2.0), ("cy", 3, 3.0)]
     found = [("bob", 5, 9.0), ("ann", 1, 1.0), ("dee", 3, 3.0)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -13,8 +14,10 @@ from histories import Folded, Relation, duck, expired, histories, pieces, steppe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall, Order
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.errors import RunProblem, Unsupported
 from arroyo_nb.functions.aggregates import aggregate
 
@@ -438,3 +441,44 @@ def test_aggregates_that_do_not_exist_are_refused():
     operator = AggregateKernel(INPUT, (), (call("sum", LONG, "t"),))
     with pytest.raises(Unsupported, match=r"no updating aggregate sum\(string\)"):
         _ = operator.layout
+
+
+def test_a_state_goes_on_with_more_aggregates_of_what_it_keeps():
+    def named(n, function, type_, *arguments):
+        return replace(call(function, type_, *arguments), name=f"agg_{n}")
+
+    schema = pa.schema([("k", TEXT), ("f", REAL)])
+    calls = (named(0, "sum", REAL, "f"), named(1, "count", LONG, "f"))
+    more = (named(2, "avg", REAL, "f"), named(3, "count", LONG))
+    before = AggregateKernel(schema, ("k",), calls)
+    after = AggregateKernel(schema, ("k",), (*calls, *more))
+
+    def rows(*pairs):
+        values = [{"k": k, "f": f, WEIGHT: w} for k, f, w in pairs]
+        return pa.Table.from_pylist(values, schema.append(pa.field(WEIGHT, LONG)))
+
+    first = rows(("a", 1.0, 1), ("a", 3.0, 1), ("b", 5.0, 1), ("c", None, 1))
+    update, _ = before.step(before.layout.empty(), [before.partial(first)], 0)
+    saved = before.layout.to_bytes(
+        update.applied_to(before.layout.empty(), before.layout)
+    )
+    # A log has the changes of a state: those are read with fewer columns, too.
+    StateUpdate.from_bytes(update.to_bytes(before.layout), after.layout)
+    state = after.layout.from_bytes(saved)
+    second = rows(("a", 8.0, 1), ("a", 1.0, -1), ("c", None, 1), ("d", 2.0, 1))
+    _, changes = after.step(state, [after.partial(second)], 0)
+    told = {(r.pop("k"), r.pop(WEIGHT)): [*r.values()] for r in changes.to_pylist()}
+    assert told == {
+        # As they were sent, without what nobody knew of.
+        ("a", -1): [4.0, 2, None, None],
+        ("c", -1): [None, 0, None, None],
+        ("a", 1): [11.0, 2, 5.5, 2],
+        ("c", 1): [None, 0, None, 2],
+        ("d", 1): [2.0, 1, 2.0, 1],
+    }
+    # A sum of another column is in no state of before.
+    other = AggregateKernel(schema, ("k",), (*calls, named(2, "max", REAL, "f")))
+    with pytest.raises(RunProblem, match="does not belong to this query"):
+        other.layout.from_bytes(saved)
+    with pytest.raises(RunProblem, match="does not belong to this query"):
+        before.layout.from_bytes(after.layout.to_bytes(state))

@@ -1,7 +1,7 @@
 """Columns whose values are those of the folders of a file."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import fastavro
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pytest
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
+from arroyo_nb.schema import BIGINT, INTERVAL, TEXT, Field, Schema, Timestamp
 
 DAY = Timestamp()
 SCHEMA = Schema(
@@ -76,6 +76,15 @@ def test_what_the_file_says_itself_comes_first(tmp_path, format_):
     path = tmp_path / "town=bonn/day=2024-01-01/k=1/a"
     write_rows(path, [{"n": 1, "town": "Bonn"}, {"n": 2, "town": None}], format_)
     assert [row["town"] for row in rows(tmp_path, format_)] == ["Bonn", "bonn"]
+
+
+def test_a_type_that_no_folder_names_is_read_from_the_file(tmp_path):
+    """As of a sink, which keeps in its files the columns that name its folders."""
+    waits = timedelta(seconds=5)
+    write_rows(tmp_path / "waits=00:00:05/a", [{"n": 1, "waits": waits}], "parquet")
+    schema = Schema((Field("n", BIGINT), Field("waits", INTERVAL)))
+    found = rows(tmp_path, "parquet", schema)
+    assert [(row["n"], row["waits"]) for row in found] == [(1, waits)]
 
 
 @pytest.mark.parametrize("format_", ["json", "parquet"])

@@ -20,6 +20,7 @@ from arroyo_nb.doctor.examination import (
 )
 from arroyo_nb.run.observe.query_facts import Condition, QueryFacts
 from arroyo_nb.run.observe.snapshot import (
+    LateShare,
     MarkPoint,
     OutputProgress,
     PartitionProgress,
@@ -45,6 +46,13 @@ BUYS = replace(CLICKS, name="buys", rows=40)
 PARTITION = PartitionProgress(0, 0, 0)
 TOPIC = replace(CLICKS, rows=0, max_event_time=None, partitions=(PARTITION,))
 FEED = replace(CLICKS, rows=0, max_event_time=None, is_feed=True)
+
+
+def late_in(*partitions: tuple[int, int, int]) -> SourceProgress:
+    """A topic whose partitions have so many rows in windows, and so many late ones."""
+    shares = [LateShare(*partition) for partition in partitions]
+    return replace(CLICKS, late_shares=tuple(shares))
+
 
 PLAIN = Snapshot(
     "q",
@@ -854,6 +862,44 @@ SITUATIONS = (
         "400 of 1,815 rows were late",
         "q.late() lists them",
         replace(GAVE, windowed=True, late_rows=400, watermark=at(11, 21)),
+    ),
+    Situation(
+        "one partition of a topic is behind",
+        "late-partition",
+        "130 of 150 rows of partition 2 of 'clicks' were late, and 5 of 1,650 rows of "
+        "its other partitions",
+        "%arroyo whatif q; or look at what writes that partition",
+        replace(
+            GAVE,
+            windowed=True,
+            late_rows=135,
+            sources=(late_in((0, 900, 5), (1, 750, 0), (2, 150, 130), (3, 0, 0)),),
+        ),
+    ),
+    Situation(
+        "two partitions of a topic are behind",
+        "late-partition",
+        "190 of 300 rows of partitions 0 and 2 of 'clicks' were late, and 1 of 900 "
+        "rows of its other partition",
+        "look at what writes those partitions",
+        replace(
+            GAVE,
+            windowed=True,
+            late_rows=191,
+            sources=(late_in((0, 150, 60), (1, 900, 1), (2, 150, 130)),),
+        ),
+    ),
+    Situation(
+        "many rows of all partitions are late",
+        "late-rows",
+        "400 of 1,815 rows were late",
+        "q.late() lists them",
+        replace(
+            GAVE,
+            windowed=True,
+            late_rows=400,
+            sources=(late_in((0, 900, 150), (1, 900, 250)),),
+        ),
     ),
     Situation(
         "some records are bad data",

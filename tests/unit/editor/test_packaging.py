@@ -94,7 +94,10 @@ def test_pip_installs_and_uninstalls_the_extension(
 
 def look_into(wheel: Path) -> None:
     """The wheel has the page's modules once, where JupyterLab looks for them."""
-    names = zipfile.ZipFile(wheel).namelist()
+    archive = zipfile.ZipFile(wheel)
+    names = archive.namelist()
+    (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+    assert b"Requires-Dist: datafusion==48.0.*" in archive.read(metadata)
     ours = [name for name in names if "/data/share/jupyter/labextensions/" in name]
     endings = {name.split("/labextensions/arroyo-nb/")[1] for name in ours}
     assert {"package.json", "install.json", "schemas/arroyo-nb/editor.json"} <= endings

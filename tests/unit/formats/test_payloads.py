@@ -192,6 +192,13 @@ def test_the_mark_of_utf_8_is_skipped_once_at_the_begin_of_a_payload(name):
         assert read(made, MARK + MARK + body).bad
 
 
+def test_the_id_of_a_schema_before_a_record_is_told_as_such():
+    for body in (b'{"id": 1}', b" [1]"):
+        ((_, why),) = read(decoder(), b"\0\0\0\1\5" + body).bad
+        assert why.startswith("invalid JSON: it begins with the id of a schema")
+        assert "write 'json.confluent_schema_registry' = 'true'" in why
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf_16_is_told_as_such(encoding):
     ((_, why),) = read(decoder(), '{"id": 1}'.encode(encoding)).bad

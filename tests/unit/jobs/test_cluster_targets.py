@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 
@@ -157,6 +158,23 @@ def test_executors_need_neither_spark_nor_a_notebook():
         "PyYAML",
         "sqlglot",
     ]
+
+
+@pytest.mark.parametrize(
+    ("target", "installs", "file"),
+    [
+        ("spark-submit", "spark-submit/pack.sh", "spark-submit/requirements.txt"),
+        ("kubernetes", "kubernetes/Dockerfile", "kubernetes/requirements.txt"),
+    ],
+)
+def test_a_job_brings_the_evaluator_in_the_version_that_is_installed(
+    target, installs, file
+):
+    files = delivered(SPEC, target).files
+    pinned = f"datafusion=={version('datafusion')}"
+    assert pinned in files[file].splitlines()
+    (line,) = (line for line in files[installs].splitlines() if " -r " in line)
+    assert file.partition("/")[2] in line
 
 
 def test_scripts_are_ones_of_the_shell():

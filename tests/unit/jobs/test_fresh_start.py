@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -14,7 +15,7 @@ from arroyo_nb.jobs.spec_changes import JobVersion, judge
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
-from arroyo_nb.state.compatibility import Outcome
+from arroyo_nb.state.compatibility import Edit, Outcome
 from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.header import StateSpec
 from arroyo_nb.state.identity import plan_identity
@@ -45,6 +46,13 @@ def edited(old, new):
     return JobSpec("job", SCRIPT.replace(old, new))
 
 
+WINDOWS = (
+    "'answers' has the windows that end up to 2026-01-01 10:00:00: to write none of "
+    "them twice and the others whole, read the sources from their beginning, with "
+    "HAVING w.end > TIMESTAMP '2026-01-01 10:00:00.000000'"
+)
+
+
 MORE = edited("count(*) AS n", "count(*) AS n, max(id) AS newest")
 
 
@@ -66,7 +74,8 @@ def write_state(path):
     for log in ("offsets", "commits"):
         (checkpoint / log).mkdir(parents=True)
     (checkpoint / "commits" / "3").write_text("v1\n{}")
-    facts = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {}})
+    mark = int(datetime(2026, 1, 1, 10, tzinfo=UTC).timestamp()) * 1000
+    facts = json.dumps({"batchWatermarkMs": mark, "batchTimestampMs": 0, "conf": {}})
     places = json.dumps({"all-orders": {"0": 5, "1": 7}})
     (checkpoint / "offsets" / "3").write_text(f"v1\n{facts}\n{places}")
 
@@ -76,11 +85,11 @@ def test_the_refusal_says_what_fresh_does_and_offers_the_offsets(tmp_path):
     new = version(MORE)
     with pytest.raises(PromoteProblem) as told:
         prepare(tmp_path / "job", new, OnIncompatible.GO_ON, "arroyo-nb run job.yaml")
-    assert str(told.value.hint).splitlines()[1:] == [TWICE, START]
+    assert str(told.value.hint).splitlines()[1:] == [TWICE, START, WINDOWS]
     done = prepare(
         tmp_path / "job", new, OnIncompatible.FRESH, "arroyo-nb run job.yaml"
     )
-    assert done.notes[1:] == (TWICE, START)
+    assert done.notes[1:] == (TWICE, START, WINDOWS)
 
 
 def test_diff_says_it_too(tmp_path, capsys):
@@ -90,7 +99,8 @@ def test_diff_says_it_too(tmp_path, capsys):
     write_state(tmp_path / "old" / "state" / "job")
     assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new")]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-3:] == ["verdict: fresh", f"note: {TWICE}", f"note: {START}"]
+    notes = [f"note: {said}" for said in (TWICE, START, WINDOWS)]
+    assert lines[-4:] == ["verdict: fresh", *notes]
 
 
 def test_a_start_at_the_end_misses_what_came_meanwhile(tmp_path):
@@ -112,7 +122,44 @@ def test_a_file_is_read_again(tmp_path):
     assert notes[1:] == (
         "'orders' is read from its beginning again: 'answers' gets the results of its "
         "earlier rows a second time",
+        WINDOWS,
     )
+
+
+def test_the_condition_that_is_offered_leaves_the_written_windows_out():
+    condition = WINDOWS.partition("with ")[2]
+    sql = MORE.sql.replace("GROUP BY w, city", f"GROUP BY w, city {condition}")
+    kept = version(JobSpec("job", sql))
+    # And it can be taken out once the job has gone on.
+    assert judge(kept, version(MORE)).outcome is Outcome.FORK
+
+
+UPDATING = SCRIPT.partition("SELECT")[0].replace("id BIGINT", "fare DOUBLE")
+UPDATING = UPDATING.replace("'json');\nINSERT", "'debezium_json');\nINSERT")
+
+
+def updating(aggregates):
+    sql = f"{UPDATING}SELECT city, {aggregates} FROM orders GROUP BY city;\n"
+    return version(JobSpec("job", sql))
+
+
+@pytest.mark.parametrize(
+    ("aggregates", "edit"),
+    [
+        ("sum(fare), avg(fare)", Edit.AGGREGATE_OF_KEPT),
+        ("sum(fare), count(fare), count(*)", Edit.AGGREGATE_OF_KEPT),
+        ("sum(fare) + count(*), sum(fare)", Edit.AGGREGATE_OF_KEPT),
+        ("avg(fare), sum(fare)", Edit.AGGREGATE_OF_ROWS),
+        ("sum(fare), max(fare)", Edit.AGGREGATE_OF_ROWS),
+        ("sum(fare), count(city)", Edit.AGGREGATE_OF_ROWS),
+        ("sum(fare), avg(fare) FILTER (WHERE fare > 1)", Edit.AGGREGATE_OF_ROWS),
+        ("sum(fare), count(DISTINCT fare)", Edit.AGGREGATE_OF_ROWS),
+        ("avg(fare)", Edit.KEPT),
+    ],
+)
+def test_an_aggregate_of_what_an_updating_state_has_goes_on(aggregates, edit):
+    found = judge(updating("sum(fare)"), updating(aggregates)).differences
+    assert edit in {difference.edit for difference in found}
 
 
 @pytest.mark.parametrize(

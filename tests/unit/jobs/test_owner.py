@@ -1,6 +1,7 @@
 """Who runs a folder, and stopping a job from elsewhere."""
 
 import fcntl
+import os
 import signal
 import socket
 import subprocess
@@ -185,6 +186,21 @@ def test_a_job_that_stops_is_not_asked_twice(started, folder, monkeypatch):
         with pytest.raises(TimeoutError):
             stop_job(folder, enough, StopMode.IMMEDIATE)
     assert heard == [(process.pid, signal.SIGTERM)]
+
+
+def test_a_job_may_end_before_the_signal_comes(started, folder, monkeypatch):
+    process, kill = started(), os.kill
+
+    def late(pid, number):
+        if number:
+            kill(process.pid, signal.SIGKILL)
+            process.wait()
+        kill(pid, number)
+
+    monkeypatch.setattr("os.kill", late)
+    stopped = stop_job(folder)
+    assert stopped is not None
+    assert stopped.pid == process.pid
 
 
 @pytest.mark.parametrize("before", [False, True])

@@ -115,7 +115,7 @@ def test_values_of_python_have_types():
     ("cells", "said"),
     [
         (["1", "n/a", "3"], "x is TEXT, as 'n/a' in line 3 is no number; an empty"),
-        (["1,5", "2"], "x is TEXT, as '1,5' in line 2 is no number"),
+        (["1,5", "2"], "x is TEXT, as '1,5' in line 2 has a decimal comma"),
         (["10115", "07307"], "as '07307' in line 3 may be a code; for numbers write"),
         (["10115", "07307"], "write x=BIGINT behind the name of the table"),
         (["1.5", "00.5"], "write x=DOUBLE behind"),
@@ -145,6 +145,56 @@ def test_the_value_that_makes_a_column_text_is_named(tmp_path, cells, said):
             assert len(again.notes) == 1
 
 
+@pytest.mark.parametrize(
+    ("cells", "reason", "todo"),
+    [
+        (["0,1", "1.299,99"], "has a decimal comma", "replace(replace(x, '.', ''), '"),
+        (["2,288", "194"], "has commas between thousands", "CAST(replace(x, ',', '')"),
+        (["12%", "3%"], "has more than a number", "CAST(replace(x, '%', '')"),
+        (["$5.50"], "has more than a number", "remove the rest"),
+        (["03/04/2024"], "two possible orders", "'%d/%m/%Y' or '%m/%d/%Y')"),
+        (["03/04/2024 1:00", "13/04/2024 2:00"], "year last;", ", '%d/%m/%Y %H:%M')"),
+        (["1.2.2024 1:00:05"], "two possible", "'%d.%m.%Y %H:%M:%S' or '%m.%d.%Y"),
+        (["01-31-2024T1:00:05.25"], "year last;", "'%m-%d-%YT%H:%M:%S%.f')"),
+        (["2024-01-01", "31.1.2024"], "as '31.1.2024' in line 3", "'%d.%m.%Y'"),
+    ],
+)
+def test_numbers_and_times_of_another_notation_are_told(tmp_path, cells, reason, todo):
+    rows = "".join(f"{cell};a\n" for cell in cells)
+    found = read(tmp_path, f"x;y\n{rows}")
+    assert found.schema["x"].type == TEXT
+    _, note = found.notes
+    assert reason in note
+    assert todo in note
+
+
+@pytest.mark.parametrize(
+    "cells", [["10.0.12", "1.2.3"], ["12-11-10"], ["a,1", "b,2"], ["4711/12/1"]]
+)
+def test_what_may_be_anything_is_a_text_without_a_note(tmp_path, cells):
+    rows = "".join(f"{cell};a\n" for cell in cells)
+    assert len(read(tmp_path, f"x;y\n{rows}").notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "type_", "todo"),
+    [
+        ("2,288", "DOUBLE", "or declare it TEXT, and for numbers write CAST(replace("),
+        ("13/4/2024", "TIMESTAMP", "write to_timestamp(x, '%d/%m/%Y')"),
+    ],
+)
+def test_a_value_of_another_notation_is_refused_with_a_way(tmp_path, cell, type_, todo):
+    with pytest.raises(ArroyoError) as caught:
+        read(tmp_path, f"x;y\n{cell};a\n", types={"x": type_})
+    assert todo in str(caught.value.hint)
+
+
+def test_a_quote_behind_a_backslash_has_its_way(tmp_path):
+    with pytest.raises(ArroyoError) as caught:
+        read(tmp_path, 'x,y\n1,"a \\"b\\", c"\n')
+    assert "escapechar='\\\\'" in str(caught.value.hint)
+
+
 def test_a_cell_may_have_semicolons_or_tabs():
     with Session() as session:
         made = session.rows("t", "at;user\n10:00;ann\n10:01;")
@@ -154,3 +204,9 @@ def test_a_cell_may_have_semicolons_or_tabs():
         # A tab behind a name may stand before its type.
         made = session.rows("t", "n\tINT\n1\n2")
         assert session.catalog.get("t").schema["n"].type.name == "INT"
+
+
+def test_columns_without_bars_between_are_told_how_to_be_separated():
+    with pytest.raises(ArroyoError) as caught:
+        read_rows("at user n\n10:00 ann 1\n", None, "arrives")
+    assert "separate columns by bars: at | user | n" in str(caught.value.hint)

@@ -340,7 +340,7 @@ def test_a_csv_file(session, tmp_path):
         session.rows("t", path)
     assert str(error.value).startswith("clicks.csv:3:1: '26:00'")
     path.write_bytes(b"a,b\n\xff,1\n")
-    with pytest.raises(ArroyoError, match="is no text in UTF-8: byte 4"):
+    with pytest.raises(ArroyoError, match="is not text in UTF-8: byte 4"):
         session.rows("t", path)
     with pytest.raises(ArroyoError, match="there is no file"):
         session.rows("t", tmp_path / "other.csv")

@@ -32,11 +32,9 @@ class Going:
     def discard(self, reason: str = "replaced") -> Going:
         return self.stop(reason)
 
-    def wait(self, _: float) -> bool:
-        assert self._interrupt is not None
-        raise self._interrupt
-
     def wait_quietly(self, _: float) -> bool:
+        if self._interrupt is not None and not self.reasons:
+            raise self._interrupt
         return True
 
     def detach(self) -> None:

@@ -10,8 +10,15 @@ import pytest
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.peek.guess import rows_of_records
 from arroyo_nb.plan.nodes import Source
-from arroyo_nb.run.sources.fit_notes import FitNotes, recorded_notes, sampled_rows
+from arroyo_nb.run.sources.fit_notes import (
+    FitNotes,
+    fit_of,
+    fitted,
+    recorded_notes,
+    sampled_payloads,
+)
 from arroyo_nb.run.sources.sources import _feed
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.session import Session
@@ -91,14 +98,47 @@ def test_what_says_null_or_comes_seldom_is_no_other_name(notes):
     assert notes("id INT, x TEXT", *rows, {"id": 501, "x": "late"}) == ()
 
 
-def test_few_rows_say_nothing(notes):
-    assert notes("nope TEXT", *ROWS[:9]) == ()
+def test_few_rows_say_something_only_where_they_are_all(notes, session):
+    wanted = "no record of 9 had 'nope'; not declared: 'id', 'status', 'at'"
+    assert notes("nope TEXT", *ROWS[:9]) == (wanted,)
+    table = session.catalog.get("t")
+    for fit in (Fit(9), Fit(0, are_all=True)):
+        assert FitNotes(table).notes(fit, 5.0) == ()
+    assert FitNotes(table).notes(Fit(9) + Fit(are_all=True), 5.0) == (wanted,)
+
+
+def test_of_a_source_that_is_read_on_the_rows_before_are_not_known(session, tmp_path):
+    session.emit(tmp_path / "tape", ROWS[:2], wait=True)
+    session.run(
+        "CREATE TABLE t (nope TEXT) WITH ("
+        f"connector = 'tape', path = '{tmp_path / 'tape'}', format = 'json')"
+    )
+    table = session.catalog.get("t")
+    recorder = fitted(CONNECTORS.get("tape").recorder(table.spec), table)
+    for _ in recorder.chunks({"chunk": 1}):
+        pass
+    assert not fit_of(recorder).are_all
 
 
 def test_of_a_changelog_the_rows_are_looked_at(notes):
     changes = [{"before": None, "after": row, "op": "c"} for row in ROWS[:20]]
     said = notes("id INT PRIMARY KEY, statu TEXT", *changes, format="debezium_json")
     assert said == ("no record of 20 had 'statu'; did you mean 'status'?",)
+
+
+def test_a_schema_beside_each_record_is_named(notes, session):
+    wrapped = [{"schema": {"type": "struct"}, "payload": row} for row in ROWS[:12]]
+    (note,) = notes("id INT, status TEXT", *wrapped)
+    assert "write 'json.include_schema' = 'true'" in note
+    # Of a few that are so nothing is said: the others are rows.
+    assert notes("id INT, status TEXT", *wrapped, ROWS[0]) == ()
+
+
+def test_days_since_1970_are_named(notes):
+    (note,) = notes("at TIMESTAMP(3)", *({"at": 19675 + n} for n in range(12)))
+    assert (
+        "days? declare it BIGINT and write `to_timestamp_seconds(at * 86400)`" in note
+    )
 
 
 def test_of_a_recording(session, tmp_path):
@@ -187,7 +227,8 @@ def test_what_is_packed_and_what_is_bad_is_looked_into_too(session, tmp_path):
         f"CREATE TABLE t (a INT) WITH (connector = 'filesystem', path = '{folder}', "
         "type = 'source', format = 'json', 'source.compression' = 'gzip')"
     )
-    assert sampled_rows(session.catalog.get("t")) == ({"a": 1}, {"b": 2})
+    payloads = sampled_payloads(session.catalog.get("t"))
+    assert list(rows_of_records(payloads)) == [{"a": 1}, {"b": 2}]
 
 
 def test_without_a_sample_it_is_told_all_the_same(session, tmp_path):
@@ -195,6 +236,7 @@ def test_without_a_sample_it_is_told_all_the_same(session, tmp_path):
     session.run(gone)
     notes = FitNotes(session.catalog.get("t"))
     assert notes.notes(Fit(20, 0), 5.0) == ("'x' is NULL in all of 20 rows",)
+    assert notes.notes(Fit(9, 0, are_all=True), 5.0) == ()
 
 
 def test_what_columns_had_is_put_together():

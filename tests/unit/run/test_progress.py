@@ -49,7 +49,6 @@ def test_a_trigger_is_read_as_plain_numbers():
     progress = read_progress(RAW)
     assert (progress.batch_id, progress.input_rows) == (7, 120)
     assert (progress.batch_ms, progress.state_rows) == (181.0, 7)
-    assert progress.late_groups == 2
     assert progress.watermark == datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
     assert progress.max_event_time == datetime(2013, 2, 8, 12, 21, tzinfo=UTC)
     # The slower of two readers of a folder; its rows count once.

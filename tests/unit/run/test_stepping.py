@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import Event, Thread
 
 import pytest
 
@@ -74,3 +75,26 @@ def test_a_batch_that_ended_before_a_step_does_not_make_another():
     ended.append(4)
     stepping.go_on()
     assert steps == [1, 2]
+
+
+def test_a_run_that_is_resumed_is_not_stepped_again():
+    """What the worker has decided is done before end() returns to who resumes it."""
+    done, ended, deciding, resumed = [], [0], Event(), Event()
+
+    def step():
+        if ended[-1]:
+            deciding.set()
+            resumed.wait(0.2)
+        done.append("step")
+
+    stepping = Stepping(step, lambda: ended[-1])
+    stepping.begin(Goal(lambda: False, lambda: "for ever"))
+    ended.append(1)
+    worker = Thread(target=stepping.go_on)
+    worker.start()
+    deciding.wait(5)
+    stepping.end()
+    done.append("resume")
+    resumed.set()
+    worker.join()
+    assert done == ["step", "step", "resume"]

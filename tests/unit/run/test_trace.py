@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble
-from arroyo_nb.run.observe.late_table import windows_of
+from arroyo_nb.run.observe.late_table import sampled_late_rows, windows_of
+from arroyo_nb.run.observe.moments import TracedWindow
 from arroyo_nb.run.observe.snapshot import WindowState
 from arroyo_nb.run.observe.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH, MICROSECOND
@@ -439,3 +441,51 @@ def test_late_rows_are_listed_up_to_a_bound():
     panes = {f"h{hour}": 1 for hour in range(550)}
     trace.add(batch(1, 600, 600, **panes))
     assert [late.start for late in trace.late] == [at(n) for n in range(50, 550)]
+
+
+def drawn(rows, mark, *hours, lines=()):
+    """A batch of rows, some of which are in its sample."""
+    panes = Counter(aware(int(hour)) for hour in hours)
+    panes[aware(int(hours[0]))] += rows - len(hours)
+    return TracedBatch(
+        batch_id=7,
+        elapsed_s=7,
+        watermark=None,
+        late_watermark=aware(mark),
+        stretches={},
+        max_event_time=None,
+        pane_rows=panes,
+        sample_us=[(aware(hour) - EPOCH) // MICROSECOND for hour in hours],
+        sample_values=lines,
+    )
+
+
+def test_late_rows_of_a_sample_have_their_values_and_the_last_window_they_missed():
+    lines = ('{"k":"a"}', '{"k":"b"}', '{"k":null}')
+    hop = Hop(HOUR, 3 * HOUR)
+    traced = TracedWindow(hop, True, [drawn(3, 12, 8.5, 9.5, 10.5, lines=lines)])
+    found = sampled_late_rows(traced, "output 0").to_pylist()
+    # At 08:30 [6, 9), [7, 10) and [8, 11) are missed, at 10:30 [8, 11) and [9, 12).
+    assert [(row["k"], row["missed_windows"], row["late_by"]) for row in found] == [
+        ("a", 3, 3.5 * HOUR),
+        ("b", 3, 2.5 * HOUR),
+        (None, 2, 1.5 * HOUR),
+    ]
+    assert {(row["batch"], row["event_time"].tzinfo) for row in found} == {(7, None)}
+    last = [(row["window_start"], row["window_end"]) for row in found]
+    assert last == [(at(8), at(11)), (at(9), at(12)), (at(9), at(12))]
+
+
+def test_late_rows_that_are_not_in_a_sample_are_told_as_a_number():
+    traced = TracedWindow(Tumble(HOUR), False, [drawn(70, 12, 8.5, 9.5)])
+    with pytest.warns(UserWarning, match="the trace has 2 of 70 late rows"):
+        assert sampled_late_rows(traced, "output 0").num_rows == 2
+    gap = SessionWindow(HOUR)
+    in_time = TracedWindow(gap, False, [drawn(2, 8, 8.5, 9.5)])
+    empty = sampled_late_rows(in_time, "output 0")
+    assert (empty.num_rows, empty.column_names[0]) == (0, "event_time")
+    late = TracedWindow(gap, False, [drawn(2, 9.6, 8.5, 9.5)])
+    (row,) = sampled_late_rows(late, "output 0").to_pylist()
+    assert (row["event_time"], row["window_end"]) == (at(8.5), None)
+    with pytest.raises(RunProblem, match="output 1 of 'r' puts no rows into windows"):
+        sampled_late_rows(None, "output 1 of 'r'")

@@ -74,7 +74,9 @@ def test_each_output_of_a_saved_trace_is_its_own(saved):
 
 
 def observed(rows, *times):
-    return {"panes": [{"x": 0, "y": rows}], "sample_us": times}
+    lines = [f'{{"user":"u{time}","fare":null}}' for time in times]
+    panes = [{"x": 0, "y": rows}]
+    return {"panes": panes, "sample_us": times, "sample_values": lines}
 
 
 def test_rows_of_a_query_without_a_window_are_saved(run, tmp_path):
@@ -86,8 +88,20 @@ def test_rows_of_a_query_without_a_window_are_saved(run, tmp_path):
     assert (arrived,) == run.snapshot().arrivals
     assert (arrived.batch_id, arrived.rows, len(arrived.times)) == (3, 70, 2)
     assert [arrived.source_of(place) for place in range(3)] == ["ticks", "ticks", ""]
+    assert arrived.sample[0].values == {"user": "u5", "fare": None}
     table = pq.read_table(path)
+    values = table.schema.get_field_index("values")
+    field = table.schema.field(values)
+    for damage in (["5", "3"], ['{"a":1}', "{}"], ["{}"], ["{", "{}"]):
+        lists = [v and damage for v in table["values"].to_pylist()]
+        damaged = table.set_column(values, field, [pa.array(lists, field.type)])
+        pq.write_table(damaged, path)
+        with pytest.raises(DataProblem, match="damaged"):
+            load_trace(path)
     # Earlier versions did not write them.
+    pq.write_table(table.drop_columns(["values"]), path)
+    (arrived,) = load_trace(path).snapshot().arrivals
+    assert [row.values for row in arrived.sample] == [{}, {}]
     pq.write_table(table.drop_columns(["rows_read"]), path)
     assert load_trace(path).snapshot().arrivals == ()
     column = table.schema.get_field_index("rows_read")

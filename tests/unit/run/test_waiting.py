@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,6 +15,7 @@ from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.run import Run
+from arroyo_nb.run.runs import Runs
 
 SCRIPT = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
 SELECT counter FROM ticks"""
@@ -39,6 +41,13 @@ def test_who_waits_is_always_told_that_the_run_failed(failed):
     assert failed.table().num_rows == 0, "what came before can be looked at"
 
 
+@pytest.mark.parametrize("look", ["snapshot", "late", "bad", "windows", "table"])
+def test_an_output_that_is_not_there_is_told(failed, look):
+    failed._life.error = None
+    with pytest.raises(RunProblem, match="there is no output 7"):
+        getattr(failed, look)(output=7)
+
+
 def test_an_interrupted_wait_is_one_line(failed, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
@@ -47,6 +56,16 @@ def test_an_interrupted_wait_is_one_line(failed, monkeypatch):
     monkeypatch.setattr("arroyo_nb.run.background.time.sleep", interrupted)
     with pytest.raises(Interrupted, match="the wait was interrupted; the run goes on"):
         failed.wait()
+
+
+def test_a_run_that_an_interrupt_ends_does_not_say_that_it_goes_on():
+    goes_on = Interrupted("the wait was interrupted; the run goes on")
+    run = Mock(wait=Mock(side_effect=goes_on))
+    run.start.return_value = run
+    run.wait_quietly.side_effect = [KeyboardInterrupt, True]
+    with pytest.raises(KeyboardInterrupt):
+        Runs().run_to_end(run)
+    run.stop.assert_called_once_with("stopped by interrupt")
 
 
 def test_a_view_tells_it_once_and_takes_nothing_from_who_waits(failed):

@@ -104,6 +104,24 @@ def test_each_row_is_a_dot_and_each_late_one_a_cross() -> None:
     assert sum(bool(re.fullmatch(r"\d\d:\d\d:\d\d", text)) for text in shown) == 8
 
 
+def test_each_of_few_rows_tells_its_key_and_values_late_ones_too() -> None:
+    batch = BatchArrivals(
+        *(3, 1.0, 2, (at(8, 10), at(9, 30)), at(9)),
+        lines=('{"user":"ann <b>","fare":"12.50"}', '{"user":"bob","fare":null}'),
+    )
+    shown = replace(TUMBLE, arrivals=(batch,), late=())
+    made = picture(shown)
+    assert made is not None
+    on_time = "user bob, fare NULL, event time 09:30, micro-batch 3"
+    late = "user ann &lt;b&gt;, fare 12.50, event time 08:10, micro-batch 3, late"
+    for words in (on_time, late):
+        assert f'<g role="img"><title>{words}</title><path class=' in made.svg
+    # Within an image a screen reader would find none of them.
+    assert 'role="group"' in made.svg
+    many = replace(batch, rows=300, times=batch.times * 150, lines=batch.lines * 150)
+    assert "user bob" not in picture(replace(shown, arrivals=(many,))).svg
+
+
 def test_what_is_drawn_of_many_rows_is_bounded_and_told() -> None:
     many = Stream(rows=1_000, batches=20, sample=1_000, delay=MINUTE).snapshot()
     assert many.late_rows > MOST_CROSSES

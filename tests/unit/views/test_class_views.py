@@ -69,10 +69,15 @@ def test_the_delay_slider_says_what_would_be_late() -> None:
     assert 'value="2"' in frame
 
 
-def test_sessions_have_no_slider_and_say_what_to_type() -> None:
-    frame = body(SESSIONS, view="delays", keys=True)
-    assert "data-steps" not in frame
-    assert "%arroyo whatif" in frame
+def test_the_slider_of_sessions_says_which_rows_are_late() -> None:
+    shown = lateness(rows=10, late_rows=1, delay=2 * S, needed=((3 * S, 1),))
+    sessions = replace(SESSIONS, lateness=shown, gap=timedelta(minutes=10))
+    frame = body(sessions, view="delays", keys=True)
+    assert "With a delay of 3 s, 0 of 10 rows would be late" in unescape(frame)
+    assert "its event time plus the gap (10 min), whichever sessions" in frame
+    near = body(replace(sessions, late_exact=False), view="delays", keys=True)
+    assert "With a delay of 2 s, at most 1 of 10 rows would be late" in unescape(near)
+    assert "counted by pieces of the gap: at most so many would be late" in near
 
 
 def test_a_panel_whose_table_has_changed_is_marked_stale() -> None:
@@ -91,7 +96,7 @@ def test_a_panel_whose_table_has_changed_is_marked_stale() -> None:
     run.told()
     for kind in ("text/html", "text/plain"):
         assert (
-            "stale: clicks was changed after this run had read"
+            "stale: clicks was changed after this run began"
             in Page(stage.shown[0][kind]).text
         )
     assert "run the cell again" in body(replace(TUMBLE, stale=("clicks",)), keys=True)

@@ -7,6 +7,7 @@ can hold one, so that a new field is covered from the beginning.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -26,6 +27,7 @@ from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import Partition, Topic, TopicRecord
 from arroyo_nb.run.observe.query_facts import Condition, QueryFacts
 from arroyo_nb.run.observe.snapshot import (
+    BatchArrivals,
     Change,
     Selection,
     Snapshot,
@@ -112,6 +114,10 @@ def filled(value: Any, texts: Iterator[str]) -> Any:
             return next(texts)
         case bytes():
             return _data(next(texts))
+        case BatchArrivals():
+            lines = (json.dumps({next(texts): next(texts)}) for _ in value.times)
+            sources = filled(value.sources, texts)
+            return replace(value, sources=sources, lines=tuple(lines))
         case Change():  # its kind is one of three letters
             images = (filled(image, texts) for image in (value.before, value.after))
             return Change(value.op, value.batch_id, *images)

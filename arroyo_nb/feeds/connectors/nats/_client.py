@@ -220,10 +220,7 @@ class NatsClient:
     ) -> None:
         self.servers = servers
         self.failure: RunProblem | None = None
-        self.ignored = ""
-        """What a refusal may name that does not matter, in lower case."""
-        self.has_ignored = False
-        """Whether there was such a refusal."""
+        self._refusals: dict[str, asyncio.Event] = {}
         self._on_lost, self._on_slow = on_lost, on_slow
         self._closing = False
         self._client: InformedClient | None = None
@@ -273,6 +270,28 @@ class NatsClient:
             raise self.failure or self.servers.problem(problem) from problem
         except (Error, OSError) as problem:
             raise self.failure or self.servers.problem(problem) from problem
+
+    async def unless_refused(self, work: Awaitable[T], subject: str) -> T | None:
+        """What an answer gives, in the event loop; None where the login may not ask.
+
+        Parameters
+        ----------
+        work
+            Waits for the answer. Nobody would tell it of a refusal, which is sent to
+            the connection.
+        subject
+            Where it asks, in lower case. A refusal that names it does not end the
+            connection.
+        """
+        refused = self._refusals[subject] = asyncio.Event()
+        asking = asyncio.ensure_future(work)
+        hearing = asyncio.ensure_future(refused.wait())
+        try:
+            await asyncio.wait((asking, hearing), return_when=asyncio.FIRST_COMPLETED)
+            return await asking if asking.done() else None
+        finally:
+            asking.cancel()
+            hearing.cancel()
 
     async def _connect(self) -> None:
         problem: BaseException | None = None
@@ -340,10 +359,13 @@ class NatsClient:
                 self._failed.set_result(problem)
         elif isinstance(problem, SlowConsumerError):
             self._on_slow()
-        elif self.ignored and self.ignored in str(problem).lower():
-            self.has_ignored = True
+        elif refused := self._refused(str(problem).lower()):
+            refused.set()
         else:
             self._lose(problem)
+
+    def _refused(self, said: str) -> asyncio.Event | None:
+        return next((e for name, e in self._refusals.items() if name in said), None)
 
     async def _closed(self) -> None:
         # One that never was connected is no loss.

@@ -33,6 +33,9 @@ _ID_HEADER = "Nats-Msg-Id"
 ACK_S = 5
 """How long the server may take to confirm a message."""
 
+FIND_S = 2
+"""How long JetStream may take to say which stream has a subject."""
+
 
 def sink_id(state: Path) -> str:
     """What the identifiers of a sink's messages begin with; kept in its state folder,
@@ -139,11 +142,11 @@ class NatsPublisher:
         """
         from nats.js.errors import APIError, NotFoundError
 
-        # It may be allowed to publish and nothing else.
-        self._client.ignored = "$js.api.stream.names"
+        stream = self._client.client.jetstream(timeout=FIND_S)
+        asking = stream.find_stream_name_by_subject(self._subject)
         try:
-            stream = self._client.client.jetstream(timeout=2)
-            await stream.find_stream_name_by_subject(self._subject)
+            # It may be allowed to publish and nothing else.
+            found = await self._client.unless_refused(asking, "$js.api.stream.names")
         except NotFoundError:
             return False
         except APIError as problem:
@@ -153,10 +156,8 @@ class NatsPublisher:
             why = problem.description or "JetStream does not answer"
             raise self._servers.away(why) from problem
         except TimeoutError as problem:
-            if self._client.has_ignored:
-                return False
             raise self._servers.problem(problem) from problem
-        return True
+        return found is not None
 
     async def _confirmed(self, payloads: Sequence[bytes], ids: Sequence[str]) -> None:
         from nats.js.errors import APIError, NoStreamResponseError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from arroyo_nb.with_options import OptionValue
@@ -47,12 +47,9 @@ def make_client(
         How long an answer may take.
     """
     import redis
-    from redis.backoff import ExponentialBackoff
-    from redis.retry import Retry
 
-    backoff = ExponentialBackoff(cap=1.0, base=0.05)
     settings: dict[str, Any] = {
-        "retry": Retry(backoff, tries, supported_errors=(redis.ConnectionError,)),
+        "retry": _retry(tries),
         "socket_timeout": timeout_s,
         "socket_connect_timeout": TIMEOUT_S,
         **({"username": username} if username else {}),
@@ -65,6 +62,38 @@ def make_client(
     urls = map(redis.connection.parse_url, others)
     nodes = [redis.cluster.ClusterNode(u["host"], u.get("port", 6379)) for u in urls]
     return redis.RedisCluster(url=first, startup_nodes=nodes, **settings)
+
+
+def _retry(tries: int) -> Any:
+    """Tries again to connect, more and more seldom; a login that was refused it gives
+    up at once."""
+    from redis import exceptions
+    from redis.backoff import ExponentialBackoff
+    from redis.retry import Retry
+
+    class Refused(Exception):
+        """Passes the library, for which a refusal is a connection that was lost."""
+
+        def __init__(self, problem: Exception) -> None:
+            self.problem = problem
+
+    class RetryUnlessRefused(Retry):  # type: ignore[misc]
+        def call_with_retry(
+            self, do: Callable[[], Any], *rest: Any, **more: Any
+        ) -> Any:
+            def once() -> Any:
+                try:
+                    return do()
+                except exceptions.AuthenticationError as problem:
+                    raise Refused(problem) from None
+
+            try:
+                return super().call_with_retry(once, *rest, **more)
+            except Refused as refused:
+                raise refused.problem from None
+
+    backoff = ExponentialBackoff(cap=1.0, base=0.05)
+    return RetryUnlessRefused(backoff, tries, (exceptions.ConnectionError,))
 
 
 def is_away(problem: Exception) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.formatting import count, duration, escaped
+from arroyo_nb.views.formatting import count, escaped, late_for_sessions
 from arroyo_nb.views.inert import SOFT, image
 from arroyo_nb.views.sections import PanelViewBase
 from arroyo_nb.views.sections.arrivals.picture import Picture, picture
@@ -96,10 +96,7 @@ def in_words(snapshot: Snapshot, drawn: Picture) -> str:
 
 def _who_is_late(drawn: Picture) -> str:
     if drawn.gap is not None:
-        return (
-            "A row is late where the watermark had reached its event time plus the gap "
-            f"({duration(drawn.gap)}), whichever sessions are open."
-        )
+        return late_for_sessions(drawn.gap)
     if drawn.has_window:
         return "A row is late where the watermark had reached the end of its window."
     said = "Without a window no row is late: each is processed"

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from arroyo_nb.run.observe.history import HISTORY_POINTS, thinned
 from arroyo_nb.run.observe.late_ledger import is_late_for_sessions
+from arroyo_nb.run.observe.sampled_rows import SampledRow
 from arroyo_nb.run.observe.snapshot import (
     BatchArrivals,
     MarkPoint,
@@ -75,14 +76,19 @@ GOLDEN = 0.618034
 
 @dataclass(frozen=True)
 class Dot:
-    """A row: where it lies, its event time, and whether it was late; without a window,
-    behind the watermark."""
+    """A row: where it lies, its event time and values, and whether it was late; without
+    a window, behind the watermark."""
 
     x: float
     y: float
-    moment: datetime
+    row: SampledRow
     batch_id: int
     late: bool
+
+    @property
+    def moment(self) -> datetime:
+        """Its event time."""
+        return self.row.time
 
 
 @dataclass(frozen=True)
@@ -227,27 +233,30 @@ class Layout:
         made: list[Dot] = []
         seen = [0, 0]
         for (batch, *parts), room in zip(self._parted, self._room, strict=True):
-            chosen: list[tuple[datetime, bool]] = []
-            for is_late, times in zip((True, False), parts, strict=True):
+            chosen: list[tuple[SampledRow, bool]] = []
+            for is_late, rows in zip((True, False), parts, strict=True):
                 number, most = (
                     (late_rows, crosses) if is_late else (others, MOST_DOTS - crosses)
                 )
-                for moment in times:
+                for row in rows:
                     if _is_chosen(seen[is_late], number, most):
-                        chosen.append((moment, is_late))
+                        chosen.append((row, is_late))
                     seen[is_late] += 1
             made += self._dots(batch, chosen, room)
         return tuple(made)
 
     def _dots(
-        self, batch: BatchArrivals, chosen: Sequence[tuple[datetime, bool]], room: float
+        self,
+        batch: BatchArrivals,
+        chosen: Sequence[tuple[SampledRow, bool]],
+        room: float,
     ) -> Iterator[Dot]:
         x = self.x_of(batch)
-        for i, (moment, late) in enumerate(chosen):
+        for i, (row, late) in enumerate(chosen):
             # Rows of one batch came at once: they lie beside each other to be told
             # apart, in the same places in each frame.
             beside = (i * GOLDEN % 1 - 0.5) * room if len(chosen) > FEW_ROWS else 0.0
-            yield Dot(x + beside, self.up.at(moment), moment, batch.batch_id, late)
+            yield Dot(x + beside, self.up.at(row.time), row, batch.batch_id, late)
 
     @cached_property
     def _room(self) -> tuple[float, ...]:
@@ -261,8 +270,8 @@ class Layout:
         return tuple(min(gap * 0.7, 14.0) for gap in nearest[: len(xs)])
 
     @cached_property
-    def _parted(self) -> tuple[PartedTimes, ...]:
-        return late_and_other_times(self.snapshot, self.batches)
+    def _parted(self) -> tuple[PartedRows, ...]:
+        return late_and_other_rows(self.snapshot, self.batches)
 
     @cached_property
     def bands(self) -> tuple[WindowBar, ...]:
@@ -340,15 +349,15 @@ class ClosedWindows:
         return any(bar.start <= moment for bar in self._bars[first:last])
 
 
-PartedTimes: TypeAlias = (
-    "tuple[BatchArrivals, tuple[datetime, ...], tuple[datetime, ...]]"
+PartedRows: TypeAlias = (
+    "tuple[BatchArrivals, tuple[SampledRow, ...], tuple[SampledRow, ...]]"
 )
-"""A micro-batch, the event times of its late rows, and of the others."""
+"""A micro-batch, those of its sampled rows that were late, and the others."""
 
 
-def late_and_other_times(
+def late_and_other_rows(
     snapshot: Snapshot, batches: Sequence[BatchArrivals]
-) -> tuple[PartedTimes, ...]:
+) -> tuple[PartedRows, ...]:
     """Which of the sampled rows were late; without a window, which were behind the
     watermark."""
     closed = ClosedWindows(snapshot.windows)
@@ -358,9 +367,10 @@ def late_and_other_times(
     parted = []
     for batch in batches:
         known = missed.get(batch.batch_id, [])
-        late: list[datetime] = []
-        others: list[datetime] = []
-        for moment in batch.times:
+        late: list[SampledRow] = []
+        others: list[SampledRow] = []
+        for row in batch.sample:
+            moment = row.time
             if not batch.has_window:
                 is_late = batch.is_behind(moment)
             elif snapshot.gap is not None:
@@ -373,7 +383,7 @@ def late_and_other_times(
                 is_late = closed.has_missed(moment, batch.late_before) or any(
                     start <= moment < end for start, end in known
                 )
-            (late if is_late else others).append(moment)
+            (late if is_late else others).append(row)
         parted.append((batch, tuple(late), tuple(others)))
     return tuple(parted)
 

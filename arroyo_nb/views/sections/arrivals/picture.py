@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count as count_from
 from itertools import pairwise
+from typing import NamedTuple
 
 from arroyo_nb.run.observe.snapshot import LateRows, Snapshot, WindowBar, WindowState
 from arroyo_nb.views.axis_ticks import END_OF_TIME, ORIGIN
@@ -23,7 +24,9 @@ from arroyo_nb.views.formatting import (
     clock_within,
     count,
     duration,
+    escaped,
     interval,
+    values_in_words,
 )
 from arroyo_nb.views.label_places import Box, LabelPlaces, spread_apart
 from arroyo_nb.views.sections.arrivals.layout import (
@@ -43,13 +46,26 @@ FEW = 16
 """So few rows carry their event times."""
 
 FEW_TOLD = 100
-"""Of so few rows each says its event time and its batch where the pointer is on it."""
+"""Of so few rows each says its key, its first values, its event time and its batch to
+the pointer."""
+
+TOLD_CHARS = 240
+"""What a row says at most."""
 
 MANY_LATE = 5
 """So many late rows of a window and a micro-batch are counted, if not all are drawn."""
 
 RADIUS = 3.5
 """Half of a cross, in pixels."""
+
+
+class Mark(NamedTuple):
+    """Where a late row lies, or several of which none is known: they have no dot."""
+
+    x: float
+    y: float
+    moment: datetime
+    dot: Dot | None = None
 
 
 @dataclass(frozen=True)
@@ -87,10 +103,10 @@ def picture(snapshot: Snapshot) -> Picture | None:
     for box in _curve_boxes(made):
         places.take(box)
     late = list(_late_rows(made))
-    crosses = [(dot.x, dot.y, dot.moment) for dot in made.dots if dot.late]
-    others = [(x, y, moment) for x, y, moment, _ in late if moment is not None]
+    crosses = [Mark(dot.x, dot.y, dot.moment, dot) for dot in made.dots if dot.late]
+    others = [Mark(x, y, moment) for x, y, moment, _ in late if moment is not None]
     crosses += others[-(MOST_CROSSES - len(crosses)) or len(others) :]
-    for x, y, _ in others:
+    for x, y, *_ in others:
         places.take(Box(x - 3, y - 3, x + 3, y + 3))
     parts = [
         *_bands(made),
@@ -100,7 +116,7 @@ def picture(snapshot: Snapshot) -> Picture | None:
         _diagonal(made, places),
         *_dots(made),
         *_curves(made),
-        *(_crosses if made.has_window else _rings)(crosses, snapshot),
+        *(_crosses if made.has_window else _rings)(made, crosses),
         *_arrived(made),
         *_closings(made, places),
         *_late_counts(late, places),
@@ -326,8 +342,7 @@ def _dots(made: Layout) -> Iterator[str]:
         if len(made.dots) <= FEW_TOLD:
             moments = [dot.moment for dot in made.dots]
             yield from (
-                f"<g><title>{_row_in_words(dot, moments)}</title>"
-                f'<path class="{look}" d="M{dot.x:.1f},{dot.y:.1f}h0"/></g>'
+                _told(made, look, f"M{dot.x:.1f},{dot.y:.1f}h0", dot, moments)
                 for dot in dots
             )
         elif dots:
@@ -335,8 +350,19 @@ def _dots(made: Layout) -> Iterator[str]:
             yield f'<path class="{look}" d="{path}"/>'
 
 
-def _row_in_words(dot: Dot, moments: Sequence[datetime]) -> str:
-    return f"event time {clock(dot.moment, moments)}, micro-batch {dot.batch_id:,}"
+def _told(
+    made: Layout, look: str, path: str, dot: Dot, moments: Iterable[datetime]
+) -> str:
+    """A path that says to the pointer and to a screen reader which row it is."""
+    late = ("late" if made.has_window else "behind the watermark") if dot.late else ""
+    said = (
+        values_in_words(dot.row.values),
+        f"event time {clock(dot.moment, moments)}",
+        f"micro-batch {dot.batch_id:,}",
+        late,
+    )
+    words = escaped(", ".join(filter(None, said)), TOLD_CHARS)
+    return f'<g role="img"><title>{words}</title><path class="{look}" d="{path}"/></g>'
 
 
 def _steps(made: Layout) -> list[tuple[float, float]]:
@@ -402,18 +428,25 @@ def _late_rows(
             yield x, made.up.at(middle), middle, rows.rows
 
 
-def _rings(
-    places: Sequence[tuple[float, float, datetime]],
-    snapshot: Snapshot,  # noqa: ARG001
-) -> Iterator[str]:
+def _rings(made: Layout, marks: Sequence[Mark]) -> Iterator[str]:
     """Rows behind the watermark that no window misses: they are not crossed out."""
-    if places:
-        r = RADIUS
-        path = "".join(
-            f"M{x - r:.1f},{y:.1f}a{r},{r} 0 1 0 {2 * r},0a{r},{r} 0 1 0 {-2 * r},0"
-            for x, y, _ in places
-        )
-        yield f'<path class="behind" d="{path}"/>'
+    r = RADIUS
+    sign = f"m{-r},0a{r},{r} 0 1 0 {2 * r},0a{r},{r} 0 1 0 {-2 * r},0"
+    return _signs(made, "behind", marks, sign)
+
+
+def _signs(made: Layout, look: str, marks: Sequence[Mark], sign: str) -> Iterator[str]:
+    """A sign at each mark; of few marks each says which row it is."""
+    moments = [mark.moment for mark in marks]
+    unsaid = ""
+    for x, y, _, dot in marks:
+        path = f"M{x:.1f},{y:.1f}{sign}"
+        if dot is None or len(marks) > FEW_TOLD:
+            unsaid += path
+        else:
+            yield _told(made, look, path, dot, moments)
+    if unsaid:
+        yield f'<path class="{look}" d="{unsaid}"/>'
 
 
 def _arrived(made: Layout) -> Iterator[str]:
@@ -433,24 +466,17 @@ def _arrived(made: Layout) -> Iterator[str]:
         yield f'<circle class="arrived" cx="{x:.1f}" cy="{y:.1f}" r="8"/>'
 
 
-def _crosses(
-    places: Sequence[tuple[float, float, datetime]], snapshot: Snapshot
-) -> Iterator[str]:
-    chosen = snapshot.selected
+def _crosses(made: Layout, marks: Sequence[Mark]) -> Iterator[str]:
+    chosen, r = made.snapshot.selected, RADIUS
+    sign = f"m{-r},{-r}l{2 * r},{2 * r}m0,{-2 * r}l{-2 * r},{2 * r}"
     for kind in ("dim", ""):
         shown = [
-            (x, y)
-            for x, y, moment in places
+            mark
+            for mark in marks
             if (kind == "dim")
-            == bool(chosen and chosen.start and not chosen.has_time(moment))
+            == bool(chosen and chosen.start and not chosen.has_time(mark.moment))
         ]
-        if shown:
-            r = RADIUS
-            path = "".join(
-                f"M{x - r:.1f},{y - r:.1f}l{2 * r},{2 * r}m0,{-2 * r}l{-2 * r},{2 * r}"
-                for x, y in shown
-            )
-            yield f'<path class="{("crosses " + kind).strip()}" d="{path}"/>'
+        yield from _signs(made, ("crosses " + kind).strip(), shown, sign)
 
 
 def _late_counts(

@@ -23,7 +23,9 @@ from avro_records import (
 from schema_registry import serving
 
 from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.formats.avro.columns import fitting_type, misfit
 from arroyo_nb.formats.avro.containers import MAX_BYTES, MAX_RECORDS
+from arroyo_nb.formats.avro.schema import parse_schema
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -410,3 +412,27 @@ def test_a_container_that_would_be_gigabytes():
     first, second = [why for _, why in sorted(found.bad)]
     assert "of the container become too many bytes" in first
     assert "a container of over 100,000 records" in second
+
+
+@pytest.mark.parametrize(
+    ("avro", "wanted"),
+    [
+        ({"type": "int", "logicalType": "time-millis"}, "INT"),
+        ({"type": "long", "logicalType": "time-micros"}, "BIGINT"),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, "TIMESTAMP"),
+        ({"type": "int", "logicalType": "date"}, "TIMESTAMP"),
+        ("boolean", "BOOLEAN"),
+        ("float", "FLOAT"),
+        ({"type": "array", "items": "int"}, "JSON"),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2},
+            "DECIMAL(9, 2)",
+        ),
+        ({"type": "fixed", "name": "F", "size": 3}, "BYTEA"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "TEXT"),
+    ],
+)
+def test_a_misfit_names_a_type_that_fits(avro, wanted):
+    found = parse_schema(json.dumps(avro)).root
+    assert str(fitting_type(found)) == wanted
+    assert f"declare it {wanted}" in str(misfit(found, BIGINT, "x"))

@@ -134,4 +134,4 @@ def test_chunks_of_bad_records_only_are_counted_too():
 
     recorder = FittedRecorder(Recorder(), COLUMNS)
     assert len(list(recorder.chunks(None))) == 3
-    assert recorder.fit == Fit(2, 1, RecordCounts(4))
+    assert recorder.fit == Fit(2, 1, RecordCounts(4), are_all=True)
