@@ -116,7 +116,7 @@ def test_a_dot_says_its_row_to_the_pointer_and_to_a_screen_reader(
     tab.page.goto(file.as_uri())
     tab.page.locator(f"{LIVE} [data-do='view arrivals']").click()
     drawn = tab.page.locator(f"{LIVE} svg.picture").first
-    drawn.locator("path.dot").first.wait_for()
+    drawn.locator("path.dot").first.wait_for(state="attached")
     read = drawn.aria_snapshot()
     on_time = re.findall(r"img \"user u\d, fare \d.50, event time [^\"]*\"", read)
     assert len(on_time) == 64
