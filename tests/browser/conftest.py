@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from lab import CHROMIUM, Lab, Tab, skip_unless_there, start_lab, wait_for
-from machine import allowed
+from lab import CHROMIUM, Lab, Tab, heard, skip_unless_there, start_lab, wait_for
 
 
 @pytest.fixture(scope="package")
@@ -56,14 +55,30 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     shutil.rmtree(profile, ignore_errors=True)
 
 
+@pytest.fixture(scope="package")
+def loaded() -> list[Any]:
+    """The page of JupyterLab that tests hand on, where there is one."""
+    return []
+
+
 @pytest.fixture
-def tab(browser: Any) -> Iterator[Tab]:
-    """A fresh page without cookies."""
-    browser.clear_cookies()
-    made = Tab(browser.new_page())
-    made.page.set_default_timeout(1000 * allowed(30.0))
-    made.page.on("console", made.heard)
-    made.page.on("pageerror", lambda error: made.errors.append(str(error)))
-    yield made
-    made.shot("last")
-    made.page.close()
+def tab(
+    request: pytest.FixtureRequest, browser: Any, loaded: list[Any]
+) -> Iterator[Tab]:
+    """A page, with nothing open in it. To load JupyterLab takes longer than most tests,
+    so they hand their page on, unless one fails. A test that changes its page for good,
+    as by a clock or a script, is marked ``own_page``."""
+    names, own = request.fixturenames, request.node.get_closest_marker("own_page")
+    lab = request.getfixturevalue("lab") if "lab" in names else None
+    page = loaded.pop() if lab and not own and loaded else browser.new_page()
+    failed = request.session.testsfailed
+    with heard(page) as tab:
+        yield tab
+        tab.shot("last")
+    passed = request.session.testsfailed == failed
+    if lab and passed:
+        tab.hand_on_kernel(lab)
+    if lab and passed and not own and tab.leave():
+        loaded.append(page)
+    else:
+        page.close()

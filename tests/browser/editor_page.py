@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lab import Lab, Tab, write_notebook
+from lab import PLAIN, Lab, Tab, write_notebook
 
 LOAD = "%load_ext arroyo_nb"
 TABLE = """%%arroyo
@@ -13,7 +13,7 @@ CREATE TABLE orders (
   WATERMARK FOR ts AS ts - INTERVAL '5 seconds'
 ) WITH (connector = 'single_file', path = 'orders.json', format = 'json',
   type = 'source');"""
-MARKS = ".arroyo-mark"
+MARKS = ".cm-content .arroyo-mark"
 TOOLTIP = ".cm-tooltip .arroyo-tooltip"
 
 # What a mark stands under, put together again where the highlighting cuts it.
@@ -29,10 +29,13 @@ UNDERLINED = """() => {
 }"""
 
 
-def show(lab: Lab, tab: Tab, name: str, cells: list[str], run: int = 1) -> None:
-    """Open a notebook of these cells and run the first ones."""
+def show(
+    lab: Lab, tab: Tab, name: str, cells: list[str], run: int = 1, kind: str = PLAIN
+) -> None:
+    """Open a notebook of these cells, on a kernel of that kind, and run the first
+    ones."""
     write_notebook(lab.folder / name, cells)
-    tab.open(lab, name)
+    tab.open(lab, name, kind)
     for _ in range(run):
         run_cell(tab)
 

@@ -12,12 +12,15 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh_session import FRESH_SESSION
+from machine import allowed
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = "/usr/bin/chromium"
@@ -57,6 +60,49 @@ READY = """async (path) => {
 }"""
 
 
+OPEN = """(path) => {
+  window.jupyterapp.commands.execute('docmanager:open', { path });
+}"""
+
+LEAVE = """async () => {
+  const { commands, shell } = window.jupyterapp;
+  if (document.querySelector('.jp-Dialog')) return false;
+  for (const widget of [...shell.widgets('main')]) widget.dispose();
+  if (document.body.dataset.jpThemeName !== 'JupyterLab Light')
+    await commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' });
+  shell.collapseRight();
+  shell.activateById('filebrowser');
+  return true;
+}"""
+"""As the page is when it is loaded: one launcher, and the files at the left."""
+
+PLAIN, SPARK = "plain", "spark"
+CLEAN = {
+    PLAIN: """
+import sys
+if "arroyo_nb.views.live" in sys.modules:
+    from arroyo_nb.views import live
+    from ipywidgets import Widget
+    live.REFRESHER.close()
+    Widget.close_all()
+get_ipython().extension_manager.unload_extension("arroyo_nb")
+get_ipython().reset(new_session=False)
+""",
+    SPARK: f"{FRESH_SESSION}\nfrom ipywidgets import Widget; Widget.close_all()",
+}
+"""Kernels that tests hand on, and how a test leaves them: one that knows nothing of the
+extension but what is imported, and one that has a new session on the engine that was
+started. A test that ends, restarts or changes its kernel has one of its own."""
+
+RUN = """async (code) => {
+  const { currentWidget } = window.jupyterapp.shell;
+  const kernel = currentWidget?.sessionContext?.session?.kernel;
+  if (!kernel) return false;
+  const busy = new Promise((go) => setTimeout(go, 20_000, { content: {} }));
+  const reply = kernel.requestExecute({ code, store_history: false }).done;
+  return (await Promise.race([reply, busy])).content.status === 'ok';
+}"""
+
 WAITING = """() => {
   const content = window.jupyterapp.shell.currentWidget.content;
   return Array.from(content.model.cells)
@@ -76,16 +122,38 @@ class Lab:
     folder: Path
     process: subprocess.Popen[bytes]
     pages: str = "lab/tree"
+    handed_on: dict[str, str] = field(default_factory=dict)
+    """Sessions of kernels that no test has now, by their kind."""
 
     def end_kernels(self) -> None:
-        """Shut every kernel down: what is opened next gets a fresh one."""
+        """Shut every kernel down that a test has: what is opened next gets a fresh
+        one."""
         deadline = time.monotonic() + START_S
-        while found := json.loads(self._ask("GET", "sessions")):
+        while found := self._sessions() - set(self.handed_on.values()):
             assert time.monotonic() < deadline, found
             for session in found:
                 # The server fails where it starts a killed one again just then.
                 with suppress(urllib.error.HTTPError):
-                    self._ask("DELETE", f"sessions/{session['id']}")
+                    self._ask("DELETE", f"sessions/{session}")
+
+    def take_kernel(self, kind: str, notebook: str) -> None:
+        """Have the kernel of that kind, where there is one, wait for the notebook."""
+        if session := self.handed_on.pop(kind, None):
+            self._move(session, notebook)
+
+    def hand_on(self, kind: str) -> None:
+        """Keep the one kernel that the test has for the next one."""
+        (session,) = self._sessions() - set(self.handed_on.values())
+        # Or the notebook would find it, if it is opened once more.
+        self._move(session, f"{kind}-kernel-of-no-notebook")
+        self.handed_on[kind] = session
+
+    def _move(self, session: str, notebook: str) -> None:
+        place = {"path": notebook, "name": notebook, "type": "notebook"}
+        self._ask("PATCH", f"sessions/{session}", place)
+
+    def _sessions(self) -> set[str]:
+        return {session["id"] for session in json.loads(self._ask("GET", "sessions"))}
 
     def distrust(self, notebook: str) -> None:
         """Change the saved file: it no longer has the signature it was saved with."""
@@ -94,9 +162,10 @@ class Lab:
         made["cells"][-1]["metadata"]["changed"] = True
         path.write_text(json.dumps(made))
 
-    def _ask(self, method: str, what: str) -> bytes:
+    def _ask(self, method: str, what: str, body: object = None) -> bytes:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/api/{what}",
+            f"{self.address}/api/{what}",
+            None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"token {self.token}"},
             method=method,
         )
@@ -104,10 +173,15 @@ class Lab:
             return bytes(answer.read())
 
     def url(self, notebook: str) -> str:
-        return (
-            f"http://127.0.0.1:{self.port}/{self.pages}/{notebook}"
-            f"?token={self.token}&reset"
-        )
+        """Where a notebook is, in a workspace of its own: of two pages of JupyterLab in
+        the same one, one is loaded once more."""
+        workspace = f"lab/workspaces/{secrets.token_hex(4)}/"
+        pages = self.pages.replace("lab/", workspace)
+        return f"{self.address}/{pages}/{notebook}?token={self.token}"
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
 
 @dataclass
@@ -116,17 +190,64 @@ class Tab:
 
     page: Any
     errors: list[str] = field(default_factory=list)
+    kind: str = ""
+    """Of the kernel that it was handed on; else it is the test's own."""
 
     def heard(self, said: Any) -> None:
         """Keep what the console says is an error."""
         if said.type == "error":
             self.errors.append(said.text)
 
-    def open(self, lab: Lab, notebook: str) -> None:
-        """Open a notebook and wait for its kernel."""
-        self.page.goto(lab.url(notebook), wait_until="domcontentloaded")
-        self.page.wait_for_function("() => !!window.jupyterapp", timeout=60_000)
+    def failed(self, error: Any) -> None:
+        """Keep what no script of the page has caught."""
+        self.errors.append(str(error))
+
+    def open(self, lab: Lab, notebook: str, kind: str = "") -> None:
+        """Open a notebook, in the page if JupyterLab is loaded, and wait for its
+        kernel.
+
+        Parameters
+        ----------
+        lab
+            Where the notebook is.
+        notebook
+            Its file.
+        kind
+            Of the kernel, where it may be one that another test has had.
+        """
+        self.kind = kind
+        if kind:
+            lab.take_kernel(kind, notebook)
+        self.begin_to_open(lab, notebook)
         self.page.evaluate(READY, notebook)
+
+    def begin_to_open(self, lab: Lab, notebook: str) -> None:
+        """Open a notebook whose kernel is not waited for."""
+        if self.page.url.startswith(f"{lab.address}/lab"):
+            self.page.evaluate(OPEN, notebook)
+        else:
+            self.page.goto(lab.url(notebook), wait_until="domcontentloaded")
+            self.page.wait_for_function("() => !!window.jupyterapp", timeout=60_000)
+
+    def load(self, lab: Lab, notebook: str) -> None:
+        """Load the page of a notebook anew, and wait for its kernel."""
+        self.page.goto("about:blank")
+        self.open(lab, notebook, self.kind)
+
+    def reopen(self, lab: Lab, notebook: str) -> None:
+        """Close the notebook, and open it from its file."""
+        self.leave()
+        self.open(lab, notebook)
+
+    def leave(self) -> bool:
+        """Close all notebooks without a question; whether nothing else is open."""
+        return bool(self.page.evaluate(LEAVE))
+
+    def hand_on_kernel(self, lab: Lab) -> None:
+        """Leave the kernel to the next test, if it is not the test's own."""
+        kind, self.kind = self.kind, ""
+        if kind and self.page.evaluate(RUN, CLEAN[kind]):
+            lab.hand_on(kind)
 
     def command(self, name: str) -> None:
         """Start a command of JupyterLab; not awaited, an awaited call can hang."""
@@ -145,7 +266,7 @@ class Tab:
         deadline = time.monotonic() + within_s
         while waiting := self.page.evaluate(WAITING):
             assert time.monotonic() < deadline, f"not run: {waiting}"
-            self.page.wait_for_timeout(500)
+            self.page.wait_for_timeout(100)
 
     def until_other(self, selector: str, text: str, within_s: float = 15) -> None:
         """Wait until the element's text is another one."""
@@ -163,6 +284,18 @@ class Tab:
     def text(self, selector: str) -> str:
         """The text of the one element that matches, shadow trees included."""
         return str(self.page.locator(selector).text_content())
+
+
+@contextmanager
+def heard(page: Any) -> Iterator[Tab]:
+    """A page whose errors are collected."""
+    tab = Tab(page)
+    page.set_default_timeout(1000 * allowed(30.0))
+    page.on("console", tab.heard)
+    page.on("pageerror", tab.failed)
+    yield tab
+    page.remove_listener("console", tab.heard)
+    page.remove_listener("pageerror", tab.failed)
 
 
 def write_notebook(path: Path, cells: list[str]) -> None:

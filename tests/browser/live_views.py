@@ -1,15 +1,16 @@
-"""A scripted run in the live panel, seen through one of its views."""
+"""A scripted run in the live panel, seen through one of its views. It has windows that
+are closed, late rows and histories when it is first seen."""
 
 from __future__ import annotations
 
-from lab import Lab, Tab, write_notebook
+from lab import PLAIN, Lab, Tab, write_notebook
 
 SHOW = """
 from IPython import get_ipython
 from scripted import ScriptedRun, {picture}
 from arroyo_nb.views import live
 from arroyo_nb.views.notebook import NotebookStage
-run = ScriptedRun({steps}, {picture})
+run = ScriptedRun({steps}, {picture}, begun={begun})
 panel = live.show(run, NotebookStage(get_ipython()))
 """
 LIVE = ".arroyo-live"
@@ -18,12 +19,18 @@ OURS = ("arroyo", "panel.js", "anywidget", "Cannot read properties")
 
 
 def show(
-    lab: Lab, tab: Tab, notebook: str, *, picture: str = "picture", steps: int = 100_000
+    lab: Lab,
+    tab: Tab,
+    notebook: str,
+    *,
+    picture: str = "picture",
+    steps: int = 100_000,
+    begun: int = 20,
 ) -> None:
     """Open a notebook whose first cell shows a scripted run."""
-    cell = SHOW.format(picture=picture, steps=steps)
+    cell = SHOW.format(picture=picture, steps=steps, begun=begun)
     write_notebook(lab.folder / notebook, [cell])
-    tab.open(lab, notebook)
+    tab.open(lab, notebook, "" if lab.pages == "notebooks" else PLAIN)
     tab.command("notebook:run-all-cells")
     tab.page.wait_for_selector(f"{LIVE} .tabs", timeout=30_000)
 

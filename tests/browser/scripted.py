@@ -244,17 +244,30 @@ def _point(step: int) -> MarkPoint:
 
 
 class ScriptedRun:
-    """Five batches a second until it is stopped, or all ``steps`` are through."""
+    """Five batches a second until it is stopped, or all ``steps`` are through.
+
+    Parameters
+    ----------
+    steps
+        How many batches it has.
+    picture
+        What it shows after a number of them.
+    begun
+        How many are through when it is first looked at.
+    """
 
     def __init__(
-        self, steps: int = 100_000, picture: Callable[..., Snapshot] = picture
+        self,
+        steps: int = 100_000,
+        picture: Callable[..., Snapshot] = picture,
+        begun: int = 0,
     ) -> None:
         self.steps = steps
         self.name = picture(0).name
         self.picture = picture
         self.note = ""
         self.calls: list[str] = []
-        self._at, self._since = 0.0, time.monotonic()
+        self._at, self._since = float(begun), time.monotonic()
         self._paused = self._stopped = False
 
     def snapshot(self, rows: int = 20, output: int = 0) -> Snapshot:

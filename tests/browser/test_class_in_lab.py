@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from lab import Lab, Tab, write_notebook
+from lab import SPARK, Lab, Tab, write_notebook
 from live_views import LIVE, both_themes, ours, show, stop
 from scripted import ScriptedRun, picture
 
@@ -48,7 +48,7 @@ def test_the_filter_takes_letters_and_the_notebook_does_not(lab: Lab, tab: Tab) 
 
 
 def test_the_presentation_has_one_big_figure(lab: Lab, tab: Tab) -> None:
-    show(lab, tab, "present.ipynb", steps=60)
+    show(lab, tab, "present.ipynb", steps=60, begun=0)
     tab.page.wait_for_selector(f"{LIVE} .rows")
     small = tab.page.locator(f"{LIVE} svg.picture").first.bounding_box()
     tab.page.locator(f"{LIVE} [data-page=present]").click()
@@ -116,7 +116,7 @@ def test_a_dot_says_its_row_to_the_pointer_and_to_a_screen_reader(
     tab.page.goto(file.as_uri())
     tab.page.locator(f"{LIVE} [data-do='view arrivals']").click()
     drawn = tab.page.locator(f"{LIVE} svg.picture").first
-    drawn.locator("path.dot").first.wait_for()
+    drawn.locator("path.dot").first.wait_for(state="attached")
     read = drawn.aria_snapshot()
     on_time = re.findall(r"img \"user u\d, fare \d.50, event time [^\"]*\"", read)
     assert len(on_time) == 64
@@ -134,7 +134,7 @@ def test_three_kinds_of_windows_lie_under_each_other(lab: Lab, tab: Tab) -> None
     cells = ["%load_ext arroyo_nb", ROWS, KINDS,
              "%%arroyo plain << --wait\nSELECT * FROM clicks", changed]  # fmt: skip
     write_notebook(lab.folder / "kinds.ipynb", cells)
-    tab.open(lab, "kinds.ipynb")
+    tab.open(lab, "kinds.ipynb", SPARK)
     tab.command("notebook:run-all-cells")
     tab.page.get_by_text("session 5.0 s").or_(
         tab.page.get_by_text("session 5 s")
@@ -143,11 +143,4 @@ def test_three_kinds_of_windows_lie_under_each_other(lab: Lab, tab: Tab) -> None
     # Beside the panel its picture is hidden.
     said = tab.page.get_by_text("stale: clicks was changed").locator("visible=true")
     said.first.wait_for(timeout=60_000)
-    both = (
-        "(theme) => { jupyterapp.commands.execute('apputils:change-theme', {theme}) }"
-    )
-    tab.shot("class-kinds-light")
-    tab.page.evaluate(both, "JupyterLab Dark")
-    tab.page.wait_for_timeout(1500)
-    tab.shot("class-kinds-dark")
-    tab.page.evaluate(both, "JupyterLab Light")
+    both_themes(tab, "class-kinds")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lab import Lab, Tab, write_notebook
+from lab import SPARK, Lab, Tab, write_notebook
 
 ROWS = """%%arroyo_rows clicks --watermark "5 seconds"
 at       | user | n
@@ -28,7 +28,7 @@ def test_two_runs_and_three_delays(lab: Lab, tab: Tab) -> None:
         "%arroyo whatif all_clicks --delay 1s,1m",
     ]
     write_notebook(lab.folder / "compare.ipynb", cells)
-    tab.open(lab, "compare.ipynb")
+    tab.open(lab, "compare.ipynb", SPARK)
     tab.command("notebook:run-all-cells")
     compared = tab.page.get_by_text("all_clicks against few_clicks")
     compared.first.wait_for(timeout=120_000)

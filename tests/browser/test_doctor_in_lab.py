@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lab import Lab, Tab, write_notebook
+from lab import SPARK, Lab, Tab, write_notebook
 
 SILENT = """%%arroyo silent << --view watermark
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);
@@ -21,7 +21,7 @@ def notebook(lab: Lab) -> str:
 
 
 def test_a_silent_run_says_why(lab: Lab, tab: Tab, notebook: str) -> None:
-    tab.open(lab, notebook)
+    tab.open(lab, notebook, SPARK)
     tab.command("notebook:run-all-cells")
     found = tab.page.locator(f"{LIVE} .doctor li")
     found.wait_for(timeout=120_000)

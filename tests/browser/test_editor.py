@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from editor_page import (
     LOAD,
     MARKS,
@@ -18,7 +17,7 @@ from editor_page import (
     text,
     underlined,
 )
-from lab import Lab, Tab, write_notebook
+from lab import SPARK, Lab, Tab, write_notebook
 
 COLOURED = """%%arroyo --wait
 -- a comment
@@ -48,6 +47,7 @@ COLOURS = {
     ":least": "variable-2",
     "{{ NAME }}": "string-2",
 }
+THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 # The colour that each word has, and the colour of each of the theme's variables.
 PAINTED = """(wanted) => {
   const probe = document.body.appendChild(document.createElement('span'));
@@ -68,7 +68,7 @@ def test_type_mistype_look_fix_run(lab: Lab, tab: Tab) -> None:
     (lab.folder / "orders.json").write_text(
         json.dumps({"id": 1, "price": 2.5, "ts": "2024-01-01T00:00:00Z"}) + "\n"
     )
-    show(lab, tab, "type.ipynb", [LOAD, TABLE, "%%arroyo"], run=2)
+    show(lab, tab, "type.ipynb", [LOAD, TABLE, "%%arroyo"], run=2, kind=SPARK)
     edit(tab, 2, "\nSELECT id, prise FROM orders")
     assert underlined(tab) == [["prise", "error"]]
     tab.page.locator(MARKS).hover()
@@ -90,33 +90,35 @@ def test_type_mistype_look_fix_run(lab: Lab, tab: Tab) -> None:
     assert tab.errors == []
 
 
-@pytest.mark.parametrize(
-    "theme", ["JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"]
-)
-def test_words_have_the_colours_of_the_theme(lab: Lab, tab: Tab, theme: str) -> None:
+def test_words_have_the_colours_of_each_theme(lab: Lab, tab: Tab) -> None:
     cells = [LOAD, COLOURED, "import os\nsum([1])", COLOURED_TEST]
     show(lab, tab, "colours.ipynb", cells)
-    tab.page.evaluate(
-        "(theme) => window.jupyterapp.commands.execute('apputils:change-theme',"
-        " { theme })",
-        theme,
-    )
-    tab.page.wait_for_function(
-        "(theme) => document.body.dataset.jpThemeName === theme", arg=theme
-    )
-    tab.page.wait_for_timeout(500)
     edit(tab, 1, ", nothing")
     underlined(tab, 2)
-    tab.page.locator(MARKS).first.hover()
-    tab.page.wait_for_selector(TOOLTIP)
-    tab.command("arroyo-nb:list-problems")
-    tab.page.wait_for_selector(".arroyo-list .arroyo-row")
-    tab.shot(f"editor-{theme.split()[-1].lower()}")
-    painted = tab.page.evaluate(PAINTED, COLOURS)
-    wrong = {word: pair for word, pair in painted.items() if pair[0] != pair[1]}
-    assert wrong == {}
-    plain = painted["SELECT"][1]
-    assert plain != painted["'1 minute'"][1]
+    for theme in THEMES:
+        tab.page.evaluate(
+            "(theme) => window.jupyterapp.commands.execute('apputils:change-theme',"
+            " { theme })",
+            theme,
+        )
+        tab.page.wait_for_function(
+            "(theme) => document.body.dataset.jpThemeName === theme", arg=theme
+        )
+        tab.page.wait_for_timeout(500)
+        tab.page.locator(MARKS).first.hover()
+        tab.page.wait_for_selector(TOOLTIP)
+        tab.command("arroyo-nb:list-problems")
+        tab.page.wait_for_selector(".arroyo-list .arroyo-row")
+        tab.shot(f"editor-{theme.split()[-1].lower()}")
+        painted = tab.page.evaluate(PAINTED, COLOURS)
+        wrong = {word: pair for word, pair in painted.items() if pair[0] != pair[1]}
+        assert wrong == {}, theme
+        plain = painted["SELECT"][1]
+        assert plain != painted["'1 minute'"][1], theme
+        tab.page.keyboard.press("Escape")
+        tab.page.wait_for_selector(".arroyo-list", state="detached")
+        tab.page.mouse.move(5, 5)
+        tab.page.wait_for_selector(TOOLTIP, state="detached")
     # Python's own highlighting is in the cell of Python, and only there.
     languages = tab.page.evaluate(
         "() => [...document.querySelectorAll('.jp-CodeCell .cm-content')]"
@@ -236,7 +238,7 @@ def test_a_cell_that_runs_has_others_checked(lab: Lab, tab: Tab) -> None:
 
 def test_two_notebooks_have_two_kernels(lab: Lab, tab: Tab) -> None:
     query = "%%arroyo\nSELECT price FROM orders"
-    show(lab, tab, "one.ipynb", [LOAD, TABLE, query], run=2)
+    show(lab, tab, "one.ipynb", [LOAD, TABLE, query], run=2, kind="")
     edit(tab, 2, " ")
     tab.page.wait_for_timeout(1500)
     underlined(tab, 0)

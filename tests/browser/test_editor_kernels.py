@@ -1,5 +1,5 @@
 """The editor of the cells beside a kernel that is busy, restarted, dead or absent; in a
-notebook that is read only; switched off; in Notebook 7; hostile names."""
+notebook that is read only; switched off; hostile names."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from editor_page import (
     ask,
     cell,
     edit,
-    run_cell,
     show,
     underlined,
+    wait_underlined,
 )
-from lab import Lab, Tab, start_lab, wait_for, write_notebook
+from lab import Lab, Tab, write_notebook
 
 WRONG = "%%arroyo\nSELECT price FROM nowhere"
 PLUGIN = "arroyo-nb:editor"
@@ -34,7 +34,7 @@ def kernel(tab: Tab, what: str) -> Any:
 
 
 def test_a_busy_kernel_answers(lab: Lab, tab: Tab) -> None:
-    show(lab, tab, "busy.ipynb", [LOAD, "import time; time.sleep(120)", WRONG])
+    show(lab, tab, "busy.ipynb", [LOAD, "import time; time.sleep(120)", WRONG], kind="")
     edit(tab, 2, " ")
     assert underlined(tab) == [["nowhere", "error"]]
     cell(tab, 1).click()
@@ -73,7 +73,7 @@ def test_after_the_extension_is_loaded_again_the_next_question_is_answered(
 def test_a_restarted_kernel_is_silent_until_the_extension_is_loaded(
     lab: Lab, tab: Tab
 ) -> None:
-    show(lab, tab, "restarted.ipynb", [LOAD, WRONG])
+    show(lab, tab, "restarted.ipynb", [LOAD, WRONG], kind="")
     edit(tab, 1, " ")
     underlined(tab)
     kernel(tab, "await kernel.restart(); await kernel.info")
@@ -89,7 +89,7 @@ def test_a_restarted_kernel_is_silent_until_the_extension_is_loaded(
 def test_without_a_kernel_cells_are_highlighted_and_silent(
     lab: Lab, tab: Tab, end: str
 ) -> None:
-    show(lab, tab, f"{end}.ipynb", [LOAD, WRONG])
+    show(lab, tab, f"{end}.ipynb", [LOAD, WRONG], kind="")
     edit(tab, 1, " ")
     underlined(tab)
     if end == "shutdown":
@@ -114,7 +114,7 @@ def test_no_kernel_chosen_in_the_dialog(lab: Lab, tab: Tab) -> None:
     made = json.loads(path.read_text())
     made["metadata"] = {}
     path.write_text(json.dumps(made))
-    tab.page.goto(lab.url(path.name), wait_until="domcontentloaded")
+    tab.begin_to_open(lab, path.name)
     dialog = tab.page.locator(".jp-Dialog")
     dialog.get_by_role("button", name="No Kernel").click()
     dialog.wait_for(state="detached")
@@ -142,7 +142,7 @@ def test_no_kernel_chosen_in_the_dialog(lab: Lab, tab: Tab) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_killed_kernel_is_asked_again_once_it_is_back(lab: Lab, tab: Tab) -> None:
-    show(lab, tab, "killed.ipynb", [LOAD, WRONG])
+    show(lab, tab, "killed.ipynb", [LOAD, WRONG], kind="")
     edit(tab, 1, " ")
     underlined(tab)
     kernel(tab, "kernel.requestExecute({ code: 'import os; os._exit(1)' })")
@@ -176,7 +176,7 @@ def test_a_read_only_notebook_is_highlighted_and_stays(lab: Lab, tab: Tab) -> No
         ".widgets) cell.readOnly = true; }"
     )
     cell(tab, 2).click()
-    assert underlined(tab) == [["prise", "error"]]
+    wait_underlined(tab, [["prise", "error"]])
     tab.page.locator(MARKS).hover()
     tab.page.wait_for_selector(f"{TOOLTIP} .arroyo-message")
     assert tab.page.locator(".arroyo-fix").count() == 0
@@ -239,8 +239,7 @@ def test_hostile_names_are_text(lab: Lab, tab: Tab) -> None:
     query = f'%%arroyo\nSELECT "{HOSTILE}", "{HOSTILE}2"\nFROM orders'
     show(lab, tab, "hostile-editor.ipynb", [LOAD, table, query], run=2)
     edit(tab, 2, " ")
-    underlined(tab)
-    tab.page.locator(MARKS).first.hover()
+    tab.page.locator(MARKS, has_text="onerror").first.hover()
     tab.page.wait_for_selector(f"{TOOLTIP}:has-text('onerror')")
     tab.command("arroyo-nb:list-problems")
     tab.page.wait_for_selector(".arroyo-list:has-text('onerror')")
@@ -251,38 +250,6 @@ def test_hostile_names_are_text(lab: Lab, tab: Tab) -> None:
     tab.page.wait_for_timeout(1500)
     assert tab.page.evaluate("() => window.harmed") is None
     assert tab.page.locator("img[src=x]").count() == 0
-
-
-def test_notebook_7_has_the_same_editor(
-    tmp_path_factory: pytest.TempPathFactory, tab: Tab
-) -> None:
-    pytest.importorskip("notebook.app", reason="needs Notebook 7: pip install notebook")
-    server = start_lab(tmp_path_factory.mktemp("editor7"), "notebook")
-    try:
-        wait_for(server)
-        write_notebook(server.folder / "alone.ipynb", ["1"])
-        tab.open(server, "alone.ipynb")
-        tab.page.wait_for_timeout(1000)
-        alone = set(tab.errors)
-        show(server, tab, "seven.ipynb", [LOAD, TABLE, "%%arroyo"], run=2)
-        edit(tab, 2, "\nSELECT prise FROM orders")
-        assert underlined(tab) == [["prise", "error"]]
-        tab.page.locator(MARKS).hover()
-        tab.page.wait_for_selector(f"{TOOLTIP} .arroyo-message")
-        tab.page.keyboard.press("F8")
-        tab.page.keyboard.press("Control+.")
-        underlined(tab, 0)
-        tab.page.evaluate(
-            "() => window.jupyterapp.shell.activateById('arroyo-nb-side-panel')"
-        )
-        tab.page.wait_for_selector("#arroyo-nb-side-panel:has-text('orders')")
-        tab.shot("editor-notebook7")
-        run_cell(tab)
-        assert set(tab.errors) <= alone
-        server.end_kernels()
-    finally:
-        server.process.terminate()
-        server.process.wait(timeout=20)
 
 
 def test_markdown_and_raw_cells_are_left_alone(lab: Lab, tab: Tab) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from frozen import frozen
-from lab import Lab, Tab, write_notebook
+from lab import PLAIN, Lab, Tab, write_notebook
 from panel_page import live_page
 from scripted import picture
 
@@ -21,11 +21,13 @@ from IPython import get_ipython
 from scripted import ScriptedRun
 from arroyo_nb.views import live
 from arroyo_nb.views.notebook import NotebookStage
-live.STILL_S = 0.5
 run = ScriptedRun({steps})
 panel = live.show(run, NotebookStage(get_ipython()))
 pathlib.Path("kernel.pid").write_text(str(os.getpid()))
 """
+OFTEN = "from arroyo_nb.views import live; live.STILL_S = 0.5\n"
+"""Where the snapshot beside the panel is waited for."""
+
 LIVE = ".arroyo-live"
 MARK = f"{LIVE} .watermark text"
 STILL = "img[src^='data:image/svg']"
@@ -44,8 +46,8 @@ def notebook(lab: Lab, request: pytest.FixtureRequest) -> str:
     return name
 
 
-def begun(lab: Lab, tab: Tab, notebook: str) -> None:
-    tab.open(lab, notebook)
+def begun(lab: Lab, tab: Tab, notebook: str, kind: str = PLAIN) -> None:
+    tab.open(lab, notebook, kind)
     tab.command("notebook:run-all-cells")
     tab.page.wait_for_selector(MARK, timeout=30_000)
 
@@ -110,7 +112,7 @@ def test_an_updating_result_has_two_sides(lab: Lab, tab: Tab, notebook: str) -> 
         "import ScriptedRun", "import ScriptedRun, board"
     )
     write_notebook(lab.folder / notebook, [script])
-    tab.open(lab, notebook)
+    tab.open(lab, notebook, PLAIN)
     tab.command("notebook:run-all-cells")
     count = f"{LIVE} tr:has-text('DL') td.r"
     tab.page.wait_for_selector(count, timeout=30_000)
@@ -131,6 +133,8 @@ def test_an_updating_result_has_two_sides(lab: Lab, tab: Tab, notebook: str) -> 
 
 
 def test_goes_back_ten_batches_and_forth(lab: Lab, tab: Tab, notebook: str) -> None:
+    script = SHOW.format(steps="100_000, begun=20")
+    write_notebook(lab.folder / notebook, [script])
     begun(lab, tab, notebook)
     told = f"{LIVE} .scrubber .told"
     at = "() => +document.querySelector('.arroyo-live').shadowRoot"
@@ -174,8 +178,8 @@ def test_goes_back_ten_batches_and_forth(lab: Lab, tab: Tab, notebook: str) -> N
 
 
 def test_ended_run_stays_readable(lab: Lab, tab: Tab, notebook: str) -> None:
-    write_notebook(lab.folder / notebook, [SHOW.format(steps=12)])
-    begun(lab, tab, notebook)
+    write_notebook(lab.folder / notebook, [OFTEN + SHOW.format(steps=12)])
+    begun(lab, tab, notebook, kind="")
     # Who looks goes back in time, and opens other views, also at the end of the rows.
     tab.page.wait_for_selector(f"{LIVE} .state.finished")
     tab.page.locator(f"{LIVE} [data-do='view arrivals']").click()
@@ -193,9 +197,11 @@ def test_ended_run_stays_readable(lab: Lab, tab: Tab, notebook: str) -> None:
 
     for trusted in (True, False):
         lab.end_kernels()
-        if not trusted:
+        if trusted:
+            tab.load(lab, notebook)
+        else:
             lab.distrust(notebook)
-        tab.open(lab, notebook)
+            tab.reopen(lab, notebook)
         tab.page.wait_for_selector(STILL)
         shown = tab.page.locator(".jp-OutputArea").inner_text()
         assert "snapshot at watermark" in shown
@@ -205,7 +211,8 @@ def test_ended_run_stays_readable(lab: Lab, tab: Tab, notebook: str) -> None:
 
 
 def test_killed_kernel_leaves_a_snapshot(lab: Lab, tab: Tab, notebook: str) -> None:
-    begun(lab, tab, notebook)
+    write_notebook(lab.folder / notebook, [OFTEN + SHOW.format(steps=100_000)])
+    begun(lab, tab, notebook, kind="")
     tab.page.wait_for_function(
         "() => document.querySelector('[class^=arroyo-still]')"
         "?.innerText.includes('snapshot at watermark')"
@@ -215,7 +222,7 @@ def test_killed_kernel_leaves_a_snapshot(lab: Lab, tab: Tab, notebook: str) -> N
     assert any("snapshot at watermark" in str(data.get("text/html")) for data in saved)
     os.kill(int((lab.folder / "kernel.pid").read_text()), signal.SIGKILL)
     lab.end_kernels()
-    tab.open(lab, notebook)
+    tab.load(lab, notebook)
     tab.page.wait_for_selector(STILL)
     lost = tab.page.get_by_text("Error displaying widget")
     lost.wait_for(state="attached")  # the notebook is trusted, the kernel is gone
@@ -233,7 +240,7 @@ LONGER = """() => [...document.querySelectorAll('.jp-OutputArea-output')]
 def test_a_restarted_kernel_leaves_no_panel_that_runs(
     lab: Lab, tab: Tab, notebook: str
 ) -> None:
-    begun(lab, tab, notebook)
+    begun(lab, tab, notebook, kind="")
     assert tab.page.evaluate(LONGER) == 0  # no output has a scroll bar of its own
     tab.page.evaluate(RESTART)
     tab.page.wait_for_selector(f"{LIVE} .state:has-text('ended with its kernel')")
@@ -243,6 +250,7 @@ def test_a_restarted_kernel_leaves_no_panel_that_runs(
     tab.shot("restarted")
 
 
+@pytest.mark.own_page
 def test_a_kernel_that_says_nothing_is_told(lab: Lab, tab: Tab, notebook: str) -> None:
     tab.page.clock.install()
     begun(lab, tab, notebook)
@@ -257,8 +265,11 @@ def test_a_kernel_that_says_nothing_is_told(lab: Lab, tab: Tab, notebook: str) -
 
 def test_without_anywidget(lab: Lab, tab: Tab, notebook: str) -> None:
     """Its buttons are ipywidgets' own, its frames are the same."""
+    script = SHOW.format(steps="100_000, both").replace(
+        "import ScriptedRun", "import ScriptedRun, both"
+    )
     missing = "import sys; sys.modules['anywidget'] = None\n"
-    write_notebook(lab.folder / notebook, [missing + SHOW.format(steps=100_000)])
+    write_notebook(lab.folder / notebook, [missing + script])
     tab.open(lab, notebook)
     tab.command("notebook:run-all-cells")
     mark = ".widget-html .watermark text"
@@ -278,6 +289,9 @@ def test_without_anywidget(lab: Lab, tab: Tab, notebook: str) -> None:
     tab.until_other(batch, held)
     press("Resume")
     tab.page.wait_for_selector(".state.running")
+    press("by_carrier")
+    tab.page.wait_for_selector(".widget-html tr[data-key^=r101-] .spark")
+    tab.shot("core-outputs")
     press("Stop")
     tab.page.wait_for_selector(STILL)
     assert tab.page.locator(".widget-html").count() == 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import editor_page
 import pytest
-from lab import Lab, Tab, skip_unless_there, start_lab, wait_for, write_notebook
+from editor_page import LOAD, MARKS, TABLE, TOOLTIP, edit, run_cell, underlined
+from lab import Lab, Tab, heard, skip_unless_there, start_lab, wait_for, write_notebook
 from live_views import LIVE, STILL, both_themes, choose, ours, show, stop
 
 pytest.importorskip("notebook.app", reason="needs Notebook 7: pip install notebook")
@@ -24,13 +27,23 @@ def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         server.process.wait(timeout=20)
 
 
-@pytest.fixture
-def alone(notebook7: Lab, tab: Tab) -> set[str]:
+@pytest.fixture(scope="module")
+def alone(notebook7: Lab, browser: Any) -> set[str]:
     """What the console says of a notebook that has nothing of ours."""
     write_notebook(notebook7.folder / "alone.ipynb", ["1"])
-    tab.open(notebook7, "alone.ipynb")
-    tab.page.wait_for_timeout(1000)
+    with heard(browser.new_page()) as tab:
+        tab.open(notebook7, "alone.ipynb")
+        tab.page.wait_for_timeout(1000)
+        tab.page.close()
+    notebook7.end_kernels()
     return set(tab.errors)
+
+
+@pytest.fixture(autouse=True)
+def no_kernel_goes_on(notebook7: Lab) -> Iterator[None]:
+    """End the kernel of each test."""
+    yield
+    notebook7.end_kernels()
 
 
 def test_every_view_toggles_steps_and_scrubs(
@@ -71,7 +84,7 @@ def test_every_view_toggles_steps_and_scrubs(
 def test_a_fresh_kernel_shows_the_snapshot(
     notebook7: Lab, tab: Tab, alone: set[str]
 ) -> None:
-    show(notebook7, tab, "ended.ipynb", steps=12)
+    show(notebook7, tab, "ended.ipynb", steps=12, begun=0)
     tab.page.wait_for_selector(f"{LIVE} .state.finished")
     tab.save()
     for trusted in (True, False):
@@ -82,3 +95,22 @@ def test_a_fresh_kernel_shows_the_snapshot(
         tab.page.wait_for_selector(STILL)
         assert not tab.page.get_by_text("Error displaying widget").is_visible()
     assert set(ours(tab)) <= alone
+
+
+def test_it_has_the_same_editor(notebook7: Lab, tab: Tab, alone: set[str]) -> None:
+    cells = [LOAD, TABLE, "%%arroyo"]
+    editor_page.show(notebook7, tab, "seven.ipynb", cells, run=2, kind="")
+    edit(tab, 2, "\nSELECT prise FROM orders")
+    assert underlined(tab) == [["prise", "error"]]
+    tab.page.locator(MARKS).hover()
+    tab.page.wait_for_selector(f"{TOOLTIP} .arroyo-message")
+    tab.page.keyboard.press("F8")
+    tab.page.keyboard.press("Control+.")
+    underlined(tab, 0)
+    tab.page.evaluate(
+        "() => window.jupyterapp.shell.activateById('arroyo-nb-side-panel')"
+    )
+    tab.page.wait_for_selector("#arroyo-nb-side-panel:has-text('orders')")
+    tab.shot("editor-notebook7")
+    run_cell(tab)
+    assert set(tab.errors) <= alone

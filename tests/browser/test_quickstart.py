@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab import Lab, Tab, write_notebook
+from lab import SPARK, Lab, Tab, write_notebook
 from machine import allowed
 
 LOAD = "%load_ext arroyo_nb"
@@ -30,12 +29,11 @@ OURS = ("arroyo", "Error displaying widget", "anywidget")
 
 
 @pytest.fixture
-def opened(lab: Lab, tab: Tab) -> Iterator[Tab]:
+def opened(lab: Lab, tab: Tab) -> Tab:
     """The notebook, open, with nothing run yet."""
     write_notebook(lab.folder / NOTEBOOK, [LOAD, QUERY])
-    tab.open(lab, NOTEBOOK)
-    yield tab
-    lab.end_kernels()
+    tab.open(lab, NOTEBOOK, SPARK)
+    return tab
 
 
 def ours(tab: Tab) -> list[str]:
@@ -68,7 +66,6 @@ def test_the_quickstart_runs_to_its_end(lab: Lab, tab: Tab) -> None:
     assert "WindowAggregate session" in explained
     tab.shot("quickstart-committed")
     assert ours(tab) == []
-    lab.end_kernels()
 
 
 def test_moves_is_replaced_stops_and_stays(lab: Lab, opened: Tab) -> None:
@@ -92,11 +89,14 @@ def test_moves_is_replaced_stops_and_stays(lab: Lab, opened: Tab) -> None:
     assert len(json.dumps(saved)) <= 64_000
     assert "widget" not in json.dumps([list(o.get("data", {})) for o in saved])
 
+    tab.hand_on_kernel(lab)
     for trusted in (True, False):
         lab.end_kernels()
-        if not trusted:
+        if trusted:
+            tab.load(lab, NOTEBOOK)
+        else:
             lab.distrust(NOTEBOOK)
-        tab.open(lab, NOTEBOOK)
+            tab.reopen(lab, NOTEBOOK)
         tab.page.wait_for_selector(STILL, timeout=30_000)
         shown = tab.page.locator(".jp-OutputArea").last.inner_text()
         assert "stopped with its Stop button" in shown

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-from lab import Lab, Tab, write_notebook
-from live_views import LIVE, STILL, both_themes, choose, ours, show, stop
-
-MISSING = "import sys; sys.modules['anywidget'] = None\n"
-CORE = """
-from IPython import get_ipython
-from scripted import ScriptedRun, both
-from arroyo_nb.views import live
-from arroyo_nb.views.notebook import NotebookStage
-run = ScriptedRun(100_000, both)
-panel = live.show(run, NotebookStage(get_ipython()))
-"""
+from lab import Lab, Tab
+from live_views import LIVE, both_themes, choose, ours, show, stop
 
 
 def test_rows_change_in_their_places_and_have_histories(lab: Lab, tab: Tab) -> None:
@@ -110,20 +99,6 @@ def test_a_click_on_an_operator_names_its_line(lab: Lab, tab: Tab) -> None:
     step.focus()
     step.press("Escape")
     tab.page.wait_for_selector(f"{LIVE} p.chosen", state="detached")
-    assert ours(tab) == []
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_outputs_without_anywidget(lab: Lab, tab: Tab) -> None:
-    write_notebook(lab.folder / "core-outputs.ipynb", [MISSING + CORE])
-    tab.open(lab, "core-outputs.ipynb")
-    tab.command("notebook:run-all-cells")
-    tab.page.wait_for_selector(".widget-html .watermark text", timeout=30_000)
-    tab.page.get_by_role("button", name="by_carrier", exact=True).click()
-    tab.page.wait_for_selector(".widget-html tr[data-key^=r101-] .spark")
-    tab.shot("core-outputs")
-    tab.page.get_by_role("button", name="Stop", exact=True).click()
-    tab.page.wait_for_selector(STILL)
     assert ours(tab) == []
 
 
