@@ -71,3 +71,20 @@ def test_zeros_are_one_and_nan_is_one(session, tmp_path, name):
     run.wait()
     found = [tuple(map(told, row.values())) for row in run.table().to_pylist()]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
+
+
+def test_a_function_of_both_zeros_keeps_the_sign_of_each(session):
+    """Spark's Python functions take -0.0 and 0.0 for one argument."""
+    zeros = (
+        *("-0.0", "0.0", "-(-0.0)", "CAST(-0.0 AS FLOAT)", "CAST(0.0 AS FLOAT)"),
+        *(f"CAST('{text}' AS {type_})" for text in ("-0.0", "-0", "0.0", "0")
+          for type_ in ("FLOAT", "DOUBLE")),
+    )  # fmt: skip
+    session.rows("one", "x\n1")
+    calls = ", ".join(f"sin({zero}) AS c{n}" for n, zero in enumerate(zeros))
+    run = session.run(f"SELECT {calls} FROM one")
+    run.wait()
+    (row,) = run.table().to_pylist()
+    signs = dict(zip(zeros, (math.copysign(1, v) for v in row.values()), strict=True))
+    wanted = {zero: -1 if "-0" in zero and zero != "-(-0.0)" else 1 for zero in zeros}
+    assert signs == wanted

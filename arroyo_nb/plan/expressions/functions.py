@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from math import copysign, nan
 from typing import Any
 
 from sqlglot import exp
@@ -30,7 +32,17 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.plan.expressions.window_calls import WINDOWS
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.repairs import Rename
-from arroyo_nb.schema import DATE, INTERVAL, NULL, ListOf, StructOf, Timestamp, Type
+from arroyo_nb.schema import (
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTERVAL,
+    NULL,
+    ListOf,
+    StructOf,
+    Timestamp,
+    Type,
+)
 from arroyo_nb.sql.syntax_tree import parts_of
 
 UNSUPPORTED_FUNCTIONS = {
@@ -390,12 +402,35 @@ def _constant(argument: exp.Expr) -> str | None:
     if isinstance(argument, exp.Interval):
         return f"INTERVAL {text_literal(argument.meta['calendar'].text)}"
     type_ = type_of(argument)
+    if type_ in (FLOAT, DOUBLE) and _is_negative_zero(argument):
+        # Spark takes two calls for one where their arguments are -0.0 and 0.0.
+        return f"CAST('-0.0' AS {type_name(type_)})"
     is_time = isinstance(type_, Timestamp) or type_ == DATE
     if not is_time or type(argument) is not exp.Cast:
         return None
     inner = argument.this
     constant = text_literal(inner.name) if inner.is_string else _constant(inner)
     return None if constant is None else f"CAST({constant} AS {type_name(type_)})"
+
+
+def _is_negative_zero(argument: exp.Expr) -> bool:
+    """Whether it is -0.0, or a cast of that or of its text."""
+    value = _floating(argument)
+    return value == 0 and copysign(1, value) < 0
+
+
+def _floating(constant: exp.Expr) -> float:
+    """The value of a FLOAT or DOUBLE; NaN where it is no constant."""
+    if constant.is_string or type_of(constant) in (FLOAT, DOUBLE):
+        match constant:
+            case exp.Literal():
+                with suppress(ValueError):
+                    return float(constant.name)
+            case exp.Neg():
+                return -_floating(constant.this)
+            case exp.Cast() | exp.Paren():
+                return _floating(constant.this)
+    return nan
 
 
 def _argument(argument: exp.Expr) -> functions.Argument:
