@@ -42,6 +42,7 @@ from arroyo_nb.formats._protocols import PayloadDecoder as PayloadDecoder
 from arroyo_nb.formats._protocols import PayloadFormat as PayloadFormat
 from arroyo_nb.formats._protocols import PayloadWriter as PayloadWriter
 from arroyo_nb.formats._protocols import Register as Register
+from arroyo_nb.formats._protocols import counted as counted
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape.fit import COUNTED

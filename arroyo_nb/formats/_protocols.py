@@ -196,8 +196,13 @@ class Format(Protocol):
         """
 
 
-def _records(count: int, verb: str, verbs: str) -> str:
-    return f"1 record {verb}" if count == 1 else f"{count:,} records {verbs}"
+def counted(count: int, noun: str, verb: str, verbs: str) -> str:
+    """The subject and the verb of a sentence.
+
+    >>> counted(1, "record", "was", "were"), counted(2000, "change", "has", "have")
+    ('1 record was', '2,000 changes have')
+    """
+    return f"1 {noun} {verb}" if count == 1 else f"{count:,} {noun}s {verbs}"
 
 
 class FormatBase:
@@ -229,10 +234,12 @@ class FormatBase:
     def count_notes(self, counts: RecordCounts) -> Iterable[str]:
         """Those that gave no row, and those that are of another schema."""
         if counts.empty:
-            yield f"{_records(counts.empty, 'was', 'were')} empty and gave no row"
+            empty = counted(counts.empty, "record", "was", "were")
+            yield f"{empty} empty and gave no row"
         if counts.unknown:
+            unknown = counted(counts.unknown, "record", "has", "have")
             yield (
-                f"{_records(counts.unknown, 'has', 'have')} fields that the schema of "
+                f"{unknown} fields that the schema of "
                 "the table lacks, or has as another type: written by another version "
                 "of it"
             )

@@ -21,6 +21,7 @@ from arroyo_nb.formats import (
     PayloadDecoder,
     PayloadWriter,
     Register,
+    counted,
 )
 from arroyo_nb.formats.debezium_json.documents import (
     DocumentDecoder,
@@ -133,11 +134,7 @@ class DebeziumJsonFormat(JsonFormat):
                 "that may be bytes, such as '1999'"
             )
         if counts.unsent:
-            changes = (
-                "1 change has"
-                if counts.unsent == 1
-                else (f"{counts.unsent:,} changes have")
-            )
+            changes = counted(counts.unsent, "change", "has", "have")
             yield (
                 f"{changes} '{UNSENT}' for a value that the database did not send, "
                 "as an UPDATE had not changed it (TOAST of Postgres): write ALTER "
