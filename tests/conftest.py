@@ -85,6 +85,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return SharedServers(config, log)
 
 
+class Folder(pytest.Package):
+    """A folder of tests. Fixtures of the scope ``package`` end with it, as pytest has it
+    for folders with an ``__init__.py`` only: elsewhere they last to the end of the run,
+    and a browser that does leaves its event loop to all tests that follow."""
+
+    def setup(self) -> None:
+        pass
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> Folder:
+    return Folder.from_parent(parent, path=path)
+
+
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
     """The one engine of this test process; tests that kill one use a subprocess."""

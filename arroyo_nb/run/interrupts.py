@@ -58,13 +58,16 @@ class Interrupts:
 def defer_interrupts() -> Iterator[Interrupts]:
     """Hold the interrupts of the main thread; on any other there are none.
 
-    One that was not looked at is raised at the end.
+    One that was not looked at is raised at the end. Who holds them already shares what
+    came so far: an interrupt before the inner block is heard in it.
     """
-    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
-        yield interrupts
+        yield Interrupts()
         return
-    before = signal.signal(signal.SIGINT, interrupts.note)
+    before = signal.getsignal(signal.SIGINT)
+    held = getattr(before, "__self__", None)
+    interrupts = held if isinstance(held, Interrupts) else Interrupts()
+    signal.signal(signal.SIGINT, interrupts.note)
     try:
         yield interrupts
     finally:

@@ -260,7 +260,9 @@ def test_only_what_is_appended_is_counted_among_the_rows_of_a_window(
 
     def panes():
         frame = engine.session.createDataFrame(changes, "s long, _weight long")
-        times = frame.selectExpr("timestamp_seconds(s) AS _timestamp", "_weight")
+        times = frame.selectExpr(
+            "timestamp_seconds(s) AS _timestamp", "_weight", "0 AS k", "1 AS n"
+        )
         inputs = WindowInputs()
         seen = inputs.observed(times, node, 0)
         seen.collect()

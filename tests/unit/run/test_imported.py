@@ -55,3 +55,17 @@ def test_what_cannot_be_imported_is_told_by_who_imports_it() -> None:
         imported("broken_module", interrupts=interrupts)
     with pytest.raises(ImportError, match="a library is missing"):
         import broken_module  # type: ignore[import-not-found]  # noqa: F401
+
+
+def test_an_interrupt_before_an_inner_wait_is_heard_in_it() -> None:
+    heard = []
+    with pytest.raises(KeyboardInterrupt), defer_interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+        with defer_interrupts() as inner:
+            try:
+                inner.check()
+            except KeyboardInterrupt:
+                heard.append("inner")
+                raise
+    assert heard == ["inner"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
