@@ -49,6 +49,7 @@ from arroyo_nb.row_tables.define import (
 from arroyo_nb.row_tables.disorder import OPTIONS as DISORDER
 from arroyo_nb.row_tables.disorder import disordered
 from arroyo_nb.row_tables.named_data import named_data
+from arroyo_nb.run.interrupts import check_interrupts
 from arroyo_nb.schema import Schema, arrow_schema
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.sql.parse import parse_all, semicolons
@@ -442,6 +443,7 @@ def _defined(
         work=work / given.table.lower().encode().hex(),
         path=None,
         write_statement=statement,
+        look=check_interrupts,
     )
     return after
 

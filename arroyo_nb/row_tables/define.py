@@ -152,6 +152,7 @@ def define_rows(
     work: Path,
     path: Path | None,
     write_statement: Callable[[StreamRows, Path], str] | None = None,
+    look: Callable[[], None] = lambda: None,
 ) -> tuple[Catalog, RowTable]:
     """Write the tape of some rows, and declare their table.
 
@@ -177,6 +178,8 @@ def define_rows(
     write_statement
         Makes the CREATE TABLE of the rows, whose tape is in a place; None: it is that
         of :func:`rows_statement`.
+    look
+        Is called again and again; what it raises ends the writing.
 
     Returns
     -------
@@ -215,7 +218,7 @@ def define_rows(
         if other is not old and _plays(other, place)
     ]
     users = readers(lambda used: _plays(used, place))
-    _write(place, name, parts, users=users, sharing=sharing)
+    _write(place, name, parts, users=users, sharing=sharing, look=look)
     times = [row[found.event_time] for row in found.rows if found.event_time]
     made = RowTable(
         table.name,
@@ -304,6 +307,7 @@ def _write(
     *,
     users: Sequence[str],
     sharing: Sequence[str],
+    look: Callable[[], None],
 ) -> None:
     current_roots().check(place, str(place))
     if place.exists() and _content(place) == parts:
@@ -312,6 +316,7 @@ def _write(
     numbers = count()
     with RecordWriter(place, name, made_by=ROWS, together_us=None) as writer:
         for part in parts:
+            look()
             for value, arrival_us in part:
                 record = TapeRecord(0, next(numbers), arrival_us // 1000, None, value)
                 writer.append(record, arrival_us)

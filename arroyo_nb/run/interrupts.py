@@ -65,14 +65,32 @@ def defer_interrupts() -> Iterator[Interrupts]:
         yield Interrupts()
         return
     before = signal.getsignal(signal.SIGINT)
-    held = getattr(before, "__self__", None)
-    interrupts = held if isinstance(held, Interrupts) else Interrupts()
+    interrupts = _held() or Interrupts()
     signal.signal(signal.SIGINT, interrupts.note)
     try:
         yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
     interrupts.check()
+
+
+def check_interrupts() -> None:
+    """The safe moment of who does not know whether interrupts are held: one that was
+    noted is raised.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When there was one since the last look.
+    """
+    if threading.current_thread() is threading.main_thread():
+        (_held() or Interrupts()).check()
+
+
+def _held() -> Interrupts | None:
+    """Who holds the interrupts of the main thread."""
+    holder = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
+    return holder if isinstance(holder, Interrupts) else None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.run.interrupts import defer_interrupts, imported
+from arroyo_nb.run.interrupts import check_interrupts, defer_interrupts, imported
 
 SLOW = """
 import builtins
@@ -58,14 +58,17 @@ def test_what_cannot_be_imported_is_told_by_who_imports_it() -> None:
 
 
 def test_an_interrupt_before_an_inner_wait_is_heard_in_it() -> None:
-    heard = []
-    with pytest.raises(KeyboardInterrupt), defer_interrupts():
+    with defer_interrupts():
         os.kill(os.getpid(), signal.SIGINT)
-        with defer_interrupts() as inner:
-            try:
-                inner.check()
-            except KeyboardInterrupt:
-                heard.append("inner")
-                raise
-    assert heard == ["inner"]
+        with defer_interrupts() as inner, pytest.raises(KeyboardInterrupt):
+            inner.check()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_who_holds_no_interrupts_hears_those_that_are_held() -> None:
+    check_interrupts()
+    with defer_interrupts():
+        check_interrupts()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            check_interrupts()
