@@ -15,13 +15,16 @@ import re
 import tempfile
 import time
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-CELL_S = 300
+CELL_S = 900
+"""A first cell starts Spark, which takes minutes where others want the machine too."""
+TOLD_EVERY_S = 10.0
 QUIET = "--IPKernelApp.log_level=ERROR"
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 BROKER = re.compile(r"127\.0\.0\.1:\d+")
@@ -53,19 +56,28 @@ def run(path: Path) -> Any:
 
 
 class Progress:
-    """Prints one line a cell: its first line, then how long it took."""
+    """Prints one line a cell: its first line, its seconds as they pass, and how long it
+    took."""
 
-    def __init__(self, cells: int) -> None:
+    def __init__(self, cells: int, every_s: float = TOLD_EVERY_S) -> None:
         self._cells, self._number, self._begun_s = cells, 0, 0.0
+        self._every_s, self._ended = every_s, Event()
 
     def begin(self, cell: Any, **_: Any) -> None:
         """Tell which cell is run."""
         self._number, self._begun_s = self._number + 1, time.monotonic()
         first = next(iter(cell.source.splitlines()), "")
         print(f"  cell {self._number} of {self._cells}: {first}", end="", flush=True)
+        self._ended = Event()
+        Thread(target=self._tell, args=(self._ended,), daemon=True).start()
+
+    def _tell(self, ended: Event) -> None:
+        while not ended.wait(self._every_s):
+            print(f"  {time.monotonic() - self._begun_s:.0f} s", end="", flush=True)
 
     def end(self, **_: Any) -> None:
         """Tell how long it took."""
+        self._ended.set()
         print(f"  [{time.monotonic() - self._begun_s:.1f} s]", flush=True)
 
 

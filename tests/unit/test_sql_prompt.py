@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 from threading import Timer
 from types import SimpleNamespace
@@ -137,6 +138,43 @@ def test_the_first_rows_of_a_table_and_of_the_only_one(trips, capfd):
     assert main(["head", str(trips)]) == 2
     assert "has 2 sources: say which" in capfd.readouterr().err
     assert main(["head", str(trips), "more", "-n", "0"]) != 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["orders"], "there is no file 'orders'", "arroyo-nb peek orders looks into"),
+        (["jobs/none.sql"], "there is no file 'jobs/none.sql'", "a script or files"),
+        (["rows.json", "trips"], "'rows.json' is no script", "head rows.json shows"),
+        (["a.csv"], "'a.csv' is a table of text", "%%arroyo_rows a --from a.csv"),
+    ],
+)
+def test_what_is_no_script_is_told_with_what_to_type(
+    words, message, hint, trips, monkeypatch, capfd
+):
+    monkeypatch.chdir(trips.parent)
+    (trips.parent / "a.csv").write_text("a,b\n1,2\n")
+    assert main(["head", *words]) in (1, 2)
+    err = capfd.readouterr().err
+    assert message in err
+    assert hint in err
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [("head", "rows.json"), ("head", "day"), ("peek", "rows.json"), ("peek", "./day")],
+)
+def test_the_first_rows_of_files_need_no_script(
+    command, path, trips, monkeypatch, capfd
+):
+    monkeypatch.chdir(trips.parent)
+    (trips.parent / "day").mkdir()
+    shutil.copy("rows.json", "day")
+    assert main([command, path, "-n", "2"]) == 0
+    out = capfd.readouterr().out
+    assert [line.split() for line in out.splitlines()[:3]] == [
+        ["id", "city"], ["0", "Rome"], ["1", "Rome"]
+    ]  # fmt: skip
 
 
 def test_without_a_broker_it_is_said_how_to_have_one(capfd):
