@@ -287,7 +287,7 @@ class Engine:
         descriptors.check_limit()
         self._remove_work()
         self._work = folders.make_work_folder()
-        self._tell("starting", "starting java")
+        self._tell("starting", "starting Java")
         self._jvm = jvm = launch.start(
             java,
             self._work,
