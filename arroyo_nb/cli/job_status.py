@@ -193,7 +193,7 @@ def _now(folder: Path) -> dict[str, Any]:
         "address": f"http://127.0.0.1:{job.port}" if going and job.port else None,
         **{
             key: noted.get(key)
-            for key in ("at", "counts", "batch", "watermark", "lag", "late")
+            for key in ("at", "counts", "batch", "watermark", "lag", "late", "activity")
         },
         "folder": str(folder),
     }
@@ -220,6 +220,8 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     if found["pid"]:
         why = "; ".join(found["reasons"])
         yield f"ready: {'yes' if found['ready'] else f'no: {why}'}"
+        if found["activity"]:
+            yield f"now: {found['activity']}"
     yield f"restarts: {found['restarts']}"
     counts = found["counts"]
     if isinstance(counts, dict):
