@@ -193,8 +193,10 @@ def _now(folder: Path) -> dict[str, Any]:
         "address": f"http://127.0.0.1:{job.port}" if going and job.port else None,
         **{
             key: noted.get(key)
-            for key in ("at", "counts", "batch", "watermark", "lag", "late", "activity")
+            for key in ("at", "counts", "batch", "watermark", "lag", "late")
         },
+        # Until it runs it is what the process before has noted.
+        "activity": noted.get("activity") if works else None,
         "folder": str(folder),
     }
 

@@ -11,6 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_output,
+)
 
 ROOT = Path(__file__).parents[2]
 SLOW = """
@@ -62,3 +68,22 @@ def test_a_slow_cell_of_the_demo_tells_its_seconds(capfd):
     assert re.fullmatch(line, told)
     time.sleep(0.1)
     assert capfd.readouterr().out == ""
+
+
+def test_how_long_it_took_is_not_saved_in_a_notebook():
+    notebooks = runpy.run_path(str(ROOT / "scripts" / "run_notebooks.py"))
+    outputs = [
+        new_output("display_data", {"text/plain": text})
+        for text in ("took 15.2 s", "took 15.2 s, and 3 rows")
+    ]
+    made = new_notebook(
+        cells=[new_code_cell("late()", outputs=outputs), new_markdown_cell("took 1 s")],
+        metadata={
+            "kernelspec": {"name": "x", "display_name": "x", "language": "python"}
+        },
+    )
+    code, text = notebooks["lasting"](made).cells
+    assert [o["data"]["text/plain"] for o in code.outputs] == [
+        "took 15.2 s, and 3 rows"
+    ]
+    assert text.source == "took 1 s"

@@ -95,7 +95,10 @@ class Sight:
             "batch": None if picture is None else picture.batch_id,
             "watermark": _iso(picture),
             "lag": self.lag,
-            "activity": "" if picture is None else picture.note,
+            # Of one that has ended the note is why.
+            "activity": (
+                "" if picture is None or picture.state.ended else picture.note
+            ),
             # Of hundreds of partitions those say something that have late rows.
             "late": [
                 share.noted()

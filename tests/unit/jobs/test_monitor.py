@@ -194,3 +194,18 @@ def test_records_with_unknown_fields_are_counted_over_all_runs(tmp_path: Path) -
     said: list[str] = []
     job_status.status(tmp_path, probe="", as_json=False, say=said.append)
     assert "records with fields that their table lacks: 9" in said[0].splitlines()
+
+
+@pytest.mark.parametrize("state", ["running", "starting"])
+def test_a_status_says_what_its_own_process_does(tmp_path: Path, state: str) -> None:
+    JobProcess("job", state).write(tmp_path)
+    run: Any = Run()
+    run.note = "preparing the first micro-batch, 8 s"
+    job: Any = SimpleNamespace(run=run, state=JobState.RUNNING)
+    said: list[str] = []
+    with Monitor(job, tmp_path, lambda *_, **__: None).looking():
+        assert noted_anew(tmp_path)
+        job_status.status(tmp_path, probe="", as_json=False, say=said.append)
+    now = [line for line in said[0].splitlines() if line.startswith("now: ")]
+    # While it starts, the folder has what the process before has noted.
+    assert now == [f"now: {run.note}"] * (state == "running")
