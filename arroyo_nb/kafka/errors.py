@@ -329,8 +329,8 @@ def create_topic_hint(topic: str) -> str:
     """How to create a topic."""
     return (
         f"create it first: kafka-topics.sh --create --topic {topic}; at the broker of "
-        f"'arroyo-nb kafka start' arroyo-nb kafka create {topic}, at that of a notebook "
-        f"session.broker.create_topic('{topic}')"
+        f"'arroyo-nb kafka start' arroyo-nb kafka create {topic}, at that of a "
+        f"notebook session.broker.create_topic('{topic}')"
     )
 
 
