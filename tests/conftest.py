@@ -86,9 +86,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 class Folder(pytest.Package):
-    """A folder of tests. Fixtures of the scope ``package`` end with it, as pytest has it
-    for folders with an ``__init__.py`` only: elsewhere they last to the end of the run,
-    and a browser that does leaves its event loop to all tests that follow."""
+    """A folder of tests, with which fixtures of the scope ``package`` end. To pytest a
+    folder without ``__init__.py`` is none: they last to the end of the run then, and a
+    browser leaves its event loop to all tests that follow."""
 
     def setup(self) -> None:
         pass
