@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -35,12 +36,28 @@ SAMPLE_ROWS = 1_000
 """So many rows show by how much their times are in disorder."""
 
 _TEXT_TABLES = (".csv", ".tsv")
+_BEGIN_BYTES = 64
+_TEXT_BYTES = bytes({*b"\t\n\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)})
 
 
 def is_path(text: str) -> bool:
     """Whether a word of a command is the path of a file or a folder that is there."""
     has_path_form = "/" in text or "." in text or text.startswith("~")
     return has_path_form and user_path(text).exists()
+
+
+def holds_rows(path: str) -> bool:
+    """Whether a path is that of rows and not of a script: a folder, a table of text, or
+    a file that begins as records do."""
+    there = Path(path)
+    if there.is_dir() or path.lower().endswith(_TEXT_TABLES):
+        return there.exists()
+    if not there.is_file():
+        return False
+    with there.open("rb") as stream:
+        begin = stream.read(_BEGIN_BYTES).removeprefix(BOM_UTF8).lstrip()
+    # Bytes that no text has, or a document of JSON.
+    return begin.startswith((b"{", b"[")) or bool(begin.translate(None, _TEXT_BYTES))
 
 
 def peek(

@@ -111,6 +111,8 @@ def compare_windows(
     if variable is not None:
         variables[variable] = found
     progress.finish(made)
+    # All of its runs read the same tables.
+    found.runs[0].on_stale(lambda: progress.finish(views.bundle(found)))
 
 
 @contextmanager

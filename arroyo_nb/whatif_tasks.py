@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from arroyo_nb.source import ScriptText
     from arroyo_nb.whatif.outcomes import WhatIf
     from arroyo_nb.whatif.window_kinds import WindowComparison
+
+TOLD_EVERY_S = 2.0
 
 
 class WhatIfTasks:
@@ -165,23 +169,24 @@ class WhatIfTasks:
             )
         source = ScriptText.of(sql, "<cell>")
         kinds = window_kinds(windows, self.plan(source, strict=chosen.strict))
-        scripts = [with_window(source, kind) for kind in kinds]
         runs = []
         with defer_interrupts() as interrupts:
-            for kind, script in zip(kinds, scripts, strict=True):
+            for number, kind in enumerate(kinds, 1):
+                script = with_window(source, kind)
                 run = self.run_with(script, chosen, name=f"{name}_{kind.name}")
                 assert run is not None, "the script has a query"
                 runs.append(run)
                 try:
                     _require_end(run)
-                    told = ""
+                    told_s = -inf
                     while not run.wait(LOOK_S):
                         interrupts.check()
-                        read = count(run.snapshot(0).rows_in, "row")
                         # Outside of a page each text is a line of its own.
-                        if tell is not None and read != told:
-                            tell(f"{kind.call}: {read} read")
-                            told = read
+                        if tell is None or time.monotonic() - told_s < TOLD_EVERY_S:
+                            continue
+                        told_s = time.monotonic()
+                        step = run.activity or f"{count(run.rows_in, 'row')} read"
+                        tell(f"{kind.call}, {number} of {len(kinds)}: {step}")
                 except BaseException as problem:
                     run.stop(str(problem) or "stopped by interrupt")
                     raise

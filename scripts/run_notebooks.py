@@ -15,17 +15,24 @@ import re
 import tempfile
 import time
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-CELL_S = 300
+CELL_S = 900
+"""A first cell starts Spark, which takes minutes where others want the machine too."""
+TOLD_EVERY_S = 10.0
+WHOLE = "--ArroyoMagics.headless_for=10m"
+"""A run that is stopped by the limit of headless ones gives another result."""
+
 QUIET = "--IPKernelApp.log_level=ERROR"
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 BROKER = re.compile(r"127\.0\.0\.1:\d+")
 FOLDER = re.compile(re.escape(tempfile.gettempdir()) + r"/tmp\w+/")
+TOOK = re.compile(r"took [\d.]+ s")
 LINK = re.compile(r'href="(\w+)\.ipynb"')
 
 
@@ -45,7 +52,7 @@ def run(path: Path) -> Any:
         record_timing=False,
         coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
-        extra_arguments=[QUIET],
+        extra_arguments=[QUIET, WHOLE],
         on_cell_execute=progress.begin,
         on_cell_executed=progress.end,
     ).execute()
@@ -53,19 +60,28 @@ def run(path: Path) -> Any:
 
 
 class Progress:
-    """Prints one line a cell: its first line, then how long it took."""
+    """Prints one line a cell: its first line, its seconds as they pass, and how long it
+    took."""
 
-    def __init__(self, cells: int) -> None:
+    def __init__(self, cells: int, every_s: float = TOLD_EVERY_S) -> None:
         self._cells, self._number, self._begun_s = cells, 0, 0.0
+        self._every_s, self._ended = every_s, Event()
 
     def begin(self, cell: Any, **_: Any) -> None:
         """Tell which cell is run."""
         self._number, self._begun_s = self._number + 1, time.monotonic()
         first = next(iter(cell.source.splitlines()), "")
         print(f"  cell {self._number} of {self._cells}: {first}", end="", flush=True)
+        self._ended = Event()
+        Thread(target=self._tell, args=(self._ended,), daemon=True).start()
+
+    def _tell(self, ended: Event) -> None:
+        while not ended.wait(self._every_s):
+            print(f"  {time.monotonic() - self._begun_s:.0f} s", end="", flush=True)
 
     def end(self, **_: Any) -> None:
         """Tell how long it took."""
+        self._ended.set()
         print(f"  [{time.monotonic() - self._begun_s:.1f} s]", flush=True)
 
 
@@ -76,6 +92,8 @@ def lasting(notebook: Any) -> Any:
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if "outputs" in cell:
+            cell.outputs = [o for o in cell.outputs if not _is_progress(o)]
         for output in cell.get("outputs", ()):
             for shown in (output, output.get("data", {})):
                 for kind in ("text", "text/plain", "text/html"):
@@ -83,6 +101,11 @@ def lasting(notebook: Any) -> Any:
                         told = BROKER.sub("localhost:9092", shown[kind])
                         shown[kind] = FOLDER.sub("", told)
     return notebook
+
+
+def _is_progress(output: Any) -> bool:
+    """Whether an output says no more than how long something took."""
+    return TOOK.fullmatch(output.get("data", {}).get("text/plain", "")) is not None
 
 
 def page(notebook: Any, path: Path, folder: Path) -> None:

@@ -20,5 +20,5 @@ python="${PYTHON:-python3}"
 
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 echo "installing arroyo_nb[$1] into .venv (the first time takes 1 to 5 minutes)"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check \
+.venv/bin/python scripts/install.py --disable-pip-version-check --progress-bar off \
     --constraint constraints.txt --editable ".[$1]"

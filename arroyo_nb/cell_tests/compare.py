@@ -72,11 +72,14 @@ class Difference:
         The names of the columns that were compared.
     lines
         The rows; none where it is told by the sentence alone.
+    is_of_columns
+        The result has other columns than the expectation names: no row was compared.
     """
 
     summary: str
     columns: tuple[str, ...] = ()
     lines: tuple[DiffLine, ...] = ()
+    is_of_columns: bool = False
 
 
 def same_value(tolerance: float | None = None) -> Same:

@@ -30,6 +30,10 @@ _INTERVAL = re.compile(r"\s+(?:–|-|to)\s+")
 _WHOLE = re.compile(r"[+-]?\d+\Z", re.ASCII)
 
 
+class MissingColumn(CatalogProblem):
+    """An expectation names a column that the result has not."""
+
+
 @dataclass(frozen=True)
 class Column:
     """A column that an expectation names.
@@ -179,7 +183,7 @@ def _known(
     if column is not None:
         return column
     names = [*_paths(schema, is_changelog)]
-    raise CatalogProblem(
+    raise MissingColumn(
         f"the result has no column '{name}'",
         span=span,
         hint=did_you_mean(name, names) or f"it has: {', '.join(names)}",

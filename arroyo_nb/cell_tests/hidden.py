@@ -108,13 +108,17 @@ def _shown(check: Check, expected: Expectation, tries: int) -> Check:
 
 
 def _said(difference: Difference, expected: Expectation, tries: int) -> str:
+    if difference.is_of_columns:
+        # The hints are for who has the columns, and not yet their values.
+        return difference.summary
     hints = expected.hints or tuple(_own_hints(difference, expected.kind))
     given = hints[:tries]
     said = ["not as expected"]
-    said += [f"hint {n} of {len(hints)}: {hint}" for n, hint in enumerate(given, 1)]
+    said += [f"Hint {n} of {len(hints)}: {hint}" for n, hint in enumerate(given, 1)]
     if len(given) < len(hints):
-        said.append("the next try gives another hint")
-    return "; ".join(said)
+        said.append("The next try gives another hint")
+    ended = (text if text.endswith((".", "?", "!")) else f"{text}." for text in said)
+    return " ".join(ended)
 
 
 def _own_hints(difference: Difference, kind: Expected) -> Sequence[str]:

@@ -18,7 +18,7 @@ from arroyo_nb.cell_tests import (
     TestResult,
 )
 from arroyo_nb.cell_tests.compare import Difference, DiffLine, Mark, difference
-from arroyo_nb.cell_tests.expected import BATCH, expected_rows
+from arroyo_nb.cell_tests.expected import BATCH, MissingColumn, expected_rows
 from arroyo_nb.cell_tests.render import value_text
 from arroyo_nb.cell_tests.scratch import Setting, scratch
 from arroyo_nb.errors import ArroyoError, RunProblem
@@ -154,6 +154,15 @@ def _of(case: CellTest, expected: Expectation, found: Difference | None) -> Chec
     return Check(title(expected), line, found)
 
 
+def _unlike_columns(error: ArroyoError) -> str:
+    """What is wrong with the columns of an answer, without the excerpt of the error:
+    that is a line of the expectations."""
+    lacking = [p for p in error.problems if isinstance(p, MissingColumn)]
+    if not lacking:
+        return UNLIKE_COLUMNS
+    return f"{lacking[0].message}; {lacking[0].hint}"
+
+
 def _check(case: CellTest, expected: Expectation, run: Run) -> Check:
     """Look at what a query gave."""
     try:
@@ -161,8 +170,8 @@ def _check(case: CellTest, expected: Expectation, run: Run) -> Check:
         found = _LOOKS[expected.kind](expected, run, output)
     except ArroyoError as error:
         if case.is_hidden:
-            # Its excerpt would show a line of the expectations.
-            return _of(case, expected, Difference(UNLIKE_COLUMNS))
+            unlike = Difference(_unlike_columns(error), is_of_columns=True)
+            return _of(case, expected, unlike)
         if error.source is None and expected.span is not None:
             error.span = expected.span
             error.at(case.source)

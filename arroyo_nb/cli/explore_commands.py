@@ -6,10 +6,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from shlex import quote
 
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.cli.arguments import (
+    STDIN,
     Commands,
     add_command,
     add_script_command,
@@ -116,10 +119,32 @@ def _declare(session: Session, file: str) -> None:
 
 
 def _head(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.file_commands import holds_rows, is_path
+
+    file = arguments.file
+    if file != STDIN and holds_rows(file):
+        if arguments.table:
+            raise UsageProblem(
+                f"'{file}' is no script, so it has no table '{arguments.table}'",
+                hint=f"arroyo-nb head {quote(file)} shows the first rows of the files",
+            )
+        with _session() as session:
+            path = file if is_path(file) else f"./{file}"
+            return _do(session, "head", [path, *_given_flags(arguments)])
+    if file != STDIN and not Path(file).exists():
+        raise UsageProblem(
+            f"there is no file '{file}'",
+            hint="arroyo-nb head takes a script or files"
+            + (
+                ""
+                if "/" in file
+                else f"; arroyo-nb peek {quote(file)} looks into a topic"
+            ),
+        )
     with _session() as session:
         for udf in read_functions(arguments).values():
             session.define(udf)
-        _declare(session, arguments.file)
+        _declare(session, file)
         name = arguments.table or _only_source(session, arguments.file)
         return _do(session, "head", [name, *_given_flags(arguments)])
 
@@ -141,12 +166,14 @@ def _only_source(session: Session, file: str) -> str:
 
 
 def _do_line(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.file_commands import is_path
+
     name, target = arguments.line, arguments.target
     if name == "topics":
         words = [target or broker_servers("arroyo-nb topics HOST:PORT")]
     elif arguments.servers:
         words = [target, arguments.servers]
-    elif "/" in target:
+    elif "/" in target or is_path(target):
         words = [target]
     else:
         words = [target, broker_servers("arroyo-nb peek TOPIC HOST:PORT")]

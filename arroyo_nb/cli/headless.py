@@ -172,7 +172,7 @@ def run_job(job: JobFile, launch: JobLaunch) -> Ended:
         if prepared.aside is not None and not ended.has_run:
             with suppress(RunProblem, OSError):  # else it is where the note says
                 copies.put_back(prepared.aside, folder, name)
-                events.note(f"the start was refused: the state is back in '{folder}'")
+                events.note(f"the job has not run: its state is back in '{folder}'")
     if ended.error is not None:
         raise job.located(ended.error) from None
     return ended

@@ -195,6 +195,8 @@ def _now(folder: Path) -> dict[str, Any]:
             key: noted.get(key)
             for key in ("at", "counts", "batch", "watermark", "lag", "late")
         },
+        # Until it runs it is what the process before has noted.
+        "activity": noted.get("activity") if works else None,
         "folder": str(folder),
     }
 
@@ -220,6 +222,8 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     if found["pid"]:
         why = "; ".join(found["reasons"])
         yield f"ready: {'yes' if found['ready'] else f'no: {why}'}"
+        if found["activity"]:
+            yield f"now: {found['activity']}"
     yield f"restarts: {found['restarts']}"
     counts = found["counts"]
     if isinstance(counts, dict):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import signal
+from importlib.util import find_spec
 
 from arroyo_nb.cli.arguments import Commands, add_command
 from arroyo_nb.cli.exit_codes import FINISHED, UsageProblem
+from arroyo_nb.kafka.errors import missing_client
 from arroyo_nb.kafka.local import shared
 from arroyo_nb.registry import did_you_mean
 
@@ -19,6 +21,7 @@ EXAMPLES = {
   arroyo-nb kafka create orders --partitions 2
   arroyo-nb kafka stop"""
 }
+NO_BROKER = "there is no local broker"
 HINT = "arroyo-nb kafka start makes a local one"
 
 
@@ -57,12 +60,15 @@ def broker(word: str) -> str:
     if word == "start":
         from arroyo_nb.cli.headless import say_aside
 
-        return f"Kafka is at {shared.start(say_aside).bootstrap_servers}"
+        started = shared.start(say_aside)
+        if find_spec("confluent_kafka") is None:
+            say_aside(f"to look into its topics: {missing_client().hint}")
+        return f"Kafka is at {started.bootstrap_servers}"
     if word == "stop":
-        return "stopped the local broker" if shared.stop() else "there is none"
+        return "stopped the local broker" if shared.stop() else NO_BROKER
     there = shared.shared_broker()
     if there is None:
-        return f"there is no local broker: {HINT}"
+        return f"{NO_BROKER}: {HINT}"
     return f"Kafka is at {there.bootstrap_servers}, process {there.pid}"
 
 

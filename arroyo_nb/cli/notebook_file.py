@@ -18,6 +18,7 @@ from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import ArroyoError, PromoteProblem
+from arroyo_nb.jobs.spec import SPEC_OF_A_SCRIPT
 from arroyo_nb.magic_options import CellLine
 from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
@@ -329,7 +330,9 @@ def _code_cells(path: Path) -> list[Mapping[str, Any]]:
     except OSError as error:
         raise PromoteProblem(f"cannot read '{path}': {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
-        raise PromoteProblem(f"'{path}' is not a notebook") from None
+        raise PromoteProblem(
+            f"'{path}' is not a notebook", hint=f"for a script {SPEC_OF_A_SCRIPT}"
+        ) from None
     return code
 
 

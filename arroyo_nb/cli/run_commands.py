@@ -33,6 +33,7 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.jobs.runner.log import LOGS
 from arroyo_nb.jobs.runner.stop_limit import STANDARD, STOP_LIMIT_S, StopLimit
 from arroyo_nb.jobs.runner.supervisor import JobState
+from arroyo_nb.jobs.spec import SPEC_OF_A_SCRIPT
 from arroyo_nb.run.options import BY_NAME, RunOptions
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import ScriptText
@@ -180,7 +181,9 @@ def _run_inside(arguments: argparse.Namespace) -> int:
         is_stopped = ended.state is JobState.STOPPED and ended.signal is not None
         return STOPPED + ended.signal if is_stopped and ended.signal else FINISHED
     for option in filter(None, (arguments.changed, *_of_jobs(arguments))):
-        raise UsageProblem(f"{option} needs a job.yaml: '{file}' is a script")
+        raise UsageProblem(
+            f"{option} needs a job.yaml: '{file}' is a script", hint=SPEC_OF_A_SCRIPT
+        )
     named = None if file == STDIN else Path(file).stem
     headless.run_script(
         script, options, name=arguments.name or named, functions=[*functions.values()]

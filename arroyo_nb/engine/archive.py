@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from arroyo_nb.engine import gateway, launch, warm
@@ -60,7 +61,14 @@ class _ArchivedStream:
         thread.start()
         thread.join()
         if failed:
-            raise EngineProblem(f"the sample stream failed: {failed[0]}") from failed[0]
+            why = _without_frames(str(failed[0]))
+            raise EngineProblem(f"the sample stream failed: {why}") from failed[0]
+
+
+def _without_frames(text: str) -> str:
+    """What an error of Java's says, as a line without its stack trace."""
+    lines = takewhile(lambda line: not line.startswith("\tat "), text.splitlines())
+    return " ".join(line.removeprefix(": ") for line in lines)
 
 
 if __name__ == "__main__":

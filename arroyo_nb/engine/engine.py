@@ -143,7 +143,7 @@ class Engine:
 
     @property
     def status(self) -> str:
-        """One line for a progress display: ``starting spark, 1.4 s`` or ``ready``."""
+        """One line for a progress display: ``starting Spark, 1.4 s`` or ``ready``."""
         if self._session is not None and not (self.alive or self._closed):
             return "died"
         if not self._state.startswith("starting"):
@@ -287,7 +287,7 @@ class Engine:
         descriptors.check_limit()
         self._remove_work()
         self._work = folders.make_work_folder()
-        self._tell("starting", "starting java")
+        self._tell("starting", "starting Java")
         self._jvm = jvm = launch.start(
             java,
             self._work,
@@ -299,7 +299,7 @@ class Engine:
             self._refuse_if_closed()  # who closed it before saw no JVM to end
             gateway.import_pyspark()  # while java starts
             jvm.wait_until_up()
-            self._tell("starting", "starting spark")
+            self._tell("starting", "starting Spark")
             if external_session.active_session() is None:
                 gateway.forget()  # the JVM of a Spark that has been stopped
             session = gateway.connect(jvm)

@@ -64,7 +64,7 @@ class Jvm(Child):
         why = self.works_until(self._read_answer)
         if why:
             self.kill()
-            raise slow_start("java", why, self._log_hint)
+            raise slow_start("Java", why, self._log_hint)
         if not self.port:
             raise self.problem("java ended before Spark was up")
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 STREAMING = "spark.sql.streaming."
 """What the names of Spark's settings of streaming queries begin with."""
 
+STOP_TIMEOUT = STREAMING + "stopTimeout"
+"""What Spark's error names where the thread of a query has not ended in time."""
+
 IN_ROCKSDB: Mapping[str, str] = MappingProxyType(
     {
         STREAMING + "stateStore.providerClass": "org.apache.spark.sql.execution."

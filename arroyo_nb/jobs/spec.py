@@ -17,6 +17,10 @@ from arroyo_nb.run.options import DEFAULTS, RunOptions, job_options
 from arroyo_nb.with_options import REFERENCE
 
 VERSION = 1
+SPEC_OF_A_SCRIPT = (
+    "write a job.yaml with three keys: version: 1, name: NAME, and sql: | with the "
+    "script below it"
+)
 STATE = "state"
 """Where the checkpoint is where the spec does not say: beside it."""
 

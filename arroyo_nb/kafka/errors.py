@@ -328,8 +328,9 @@ def _known_or_new(topic: str, known: Iterable[str]) -> str:
 def create_topic_hint(topic: str) -> str:
     """How to create a topic."""
     return (
-        f"create it first: kafka-topics.sh --create --topic {topic}, or at the local "
-        f"broker of a notebook session.broker.create_topic('{topic}')"
+        f"create it first: kafka-topics.sh --create --topic {topic}; at the broker of "
+        f"'arroyo-nb kafka start' arroyo-nb kafka create {topic}, at that of a "
+        f"notebook session.broker.create_topic('{topic}')"
     )
 
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import JavaClass
 
+from arroyo_nb.engine.query_settings import STOP_TIMEOUT
+
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 STOPS = 5
 """How often a query is asked to stop; each waits as long as Spark's ``stopTimeout``."""
-
-_TIMEOUT = "spark.sql.streaming.stopTimeout"
-"""What Spark's error names where the thread of a query has not ended in time."""
 
 _TERMINATED = "org.apache.spark.sql.execution.streaming.runtime.TERMINATED$"
 
@@ -77,7 +76,7 @@ def stop_at_once(query: StreamingQuery, release: Callable[[], object]) -> bool:
         try:
             query.stop()
         except Exception as error:
-            if _TIMEOUT not in str(error):
+            if STOP_TIMEOUT not in str(error):
                 raise
             release()
         else:

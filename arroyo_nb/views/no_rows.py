@@ -17,7 +17,12 @@ def why_no_row(snapshot: Snapshot) -> str:
         return "No row came out before the run failed."
     start = "No row came out" if snapshot.state.ended else "No row yet"
     found = quick_findings(snapshot)
-    return f"{start}: {sentences(found[0])}" if found else f"{start}."
+    if not found:
+        return f"{start}."
+    if snapshot.state is RunState.STARTING:
+        # What to wait for is said below the rows.
+        return f"{start}: {plain(found[0].message, MESSAGE_CHARS)}."
+    return f"{start}: {sentences(found[0])}"
 
 
 def sentences(finding: Finding) -> str:

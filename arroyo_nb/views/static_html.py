@@ -200,7 +200,7 @@ def _html(
     said = lesson(snapshot, beside_table=listed)
     parts = (
         _head(snapshot),
-        _stale(snapshot),
+        stale_mark(snapshot),
         _error(snapshot),
         *(view.static(snapshot, plan, asked=view in asked) for view in views),
         *map(_other_output, others),
@@ -254,7 +254,8 @@ def _head(snapshot: Snapshot) -> str:
     )
 
 
-def _stale(snapshot: Snapshot) -> str:
+def stale_mark(snapshot: Snapshot) -> str:
+    """The tables that were changed since, as a paragraph; empty: none was."""
     if not (said := stale_tables(snapshot)):
         return ""
     style = "border-left:4px solid #cf222e;padding:4px 10px;margin:4px 0"

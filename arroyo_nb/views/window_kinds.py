@@ -9,7 +9,8 @@ from arroyo_nb.views.formatting import count, escaped
 from arroyo_nb.views.inert import SOFT, image
 from arroyo_nb.views.sections.table import static_table
 from arroyo_nb.views.sections.windows.timeline import timeline
-from arroyo_nb.views.truncation_notes import windows_left_out
+from arroyo_nb.views.static_html import stale_mark
+from arroyo_nb.views.truncation_notes import stale_tables, windows_left_out
 from arroyo_nb.whatif.window_kinds import WindowComparison, span_of
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ class WindowComparisonPage:
 
     def text(self, found: WindowComparison) -> str:
         """A line for each kind."""
-        return "\n".join(_heading(s) for s in found.snapshots())
+        shown = found.snapshots()
+        stale = stale_tables(shown[0])
+        return "\n".join([*map(_heading, shown), *filter(None, [stale])])
 
     def html(self, found: WindowComparison) -> str:
         """A picture and the rows of each kind; without a script."""
         shown = found.snapshots()
-        return f"<div>{''.join(_pictures(found, shown))}</div>"
+        return f"<div>{stale_mark(shown[0])}{''.join(_pictures(found, shown))}</div>"
 
 
 WINDOW_COMPARISON_VIEWS = WindowComparisonPage()
@@ -56,10 +59,11 @@ def _heading(snapshot: Snapshot) -> str:
 
 
 def _number_of_windows(snapshot: Snapshot) -> int:
-    """Of sessions by key each counts; what is drawn lies over each other."""
+    """Of sessions by key each counts; what is drawn lies over each other. A window that
+    has none but late rows is drawn, and never was one of the result."""
     if snapshot.open_sessions is not None:
         return snapshot.open_sessions + snapshot.closed_sessions
-    return len(snapshot.windows) + snapshot.windows_cut
+    return sum(bar.rows > 0 for bar in snapshot.windows) + snapshot.windows_cut
 
 
 def _pictures(found: WindowComparison, shown: tuple[Snapshot, ...]) -> Iterator[str]:

@@ -257,6 +257,8 @@ def test_bad_data_is_left_out_counted_and_shown(new_topic, session, eventually):
     made.send(b"nor this")
     eventually(lambda: run.snapshot().sources[0].dropped_rows == 3)
     assert any("offset 3: " in text for text in run.snapshot().sources[0].bad)
+    # Three rows, and the record without a value.
+    assert (run.rows_in, run.snapshot().rows_in) == (4, 4)
     found = run.bad().sort_by([("partition", "ascending"), ("offset", "ascending")])
     assert found.select(["source", "origin", "record"]).to_pylist() == [
         {"source": "t", "origin": made.name, "record": text}

@@ -51,9 +51,9 @@ def test_a_file_holds_the_answer_and_gives_hints_one_by_one(
     halved = QUERY.replace("10 seconds", "4 seconds")
     first = wrong(session, halved)
     assert "1 of 2 expectations failed, 1 of 4 points" in first
-    assert "hint 1 of 2: How long is a window?" in first
+    assert "Hint 1 of 2: How long is a window?" in first
     assert "Ten seconds" not in first
-    assert "hint 2 of 2: Ten seconds." in wrong(session, f"WHEN {halved}")
+    assert "Hint 2 of 2: Ten seconds." in wrong(session, f"WHEN {halved}")
     assert session.test(QUERY, name="per_window", hidden=True).passed
     assert "Ten seconds" not in wrong(session, halved), "it begins again"
     assert not session.carried_tests("per_window").files
@@ -64,10 +64,30 @@ def test_what_nobody_wrote_a_hint_for_says_how_much_differs(session):
     session.test(bare, name="bare", hidden=True)
     doubled = QUERY.replace("count(*)", "2 * count(*)")
     first = wrong(session, doubled, "bare")
-    assert "hint 1 of 2: 2 rows with another value" in first
-    assert "hint 2 of 2: look at n" in wrong(session, doubled, "bare")
+    assert "Hint 1 of 2: 2 rows with another value" in first
+    assert "Hint 2 of 2: look at n" in wrong(session, doubled, "bare")
     # The excerpt of an error of the expectations would be the answer.
-    assert "check the columns" in wrong(session, QUERY.replace("AS n", "AS m"), "bare")
+    unlike = wrong(session, QUERY.replace("count(*)", "count(*) > 1"), "bare")
+    assert "the result has other columns, or columns of other types" in unlike
+
+
+def test_a_column_that_is_missing_is_named_before_any_hint(session):
+    session.test(TASK, name="per_window", hidden=True)
+    first = wrong(session, QUERY.replace("AS n", "AS clicks"))
+    assert "EXPECT TABLE: the result has no column 'n'; known: clicks, w" in first
+    assert "How long" not in first
+    halved = wrong(session, QUERY.replace("10 seconds", "4 seconds"))
+    assert "EXPECT TABLE: not as expected. Hint 1 of 2: How long is a window?" in halved
+    assert "Ten seconds" not in halved, "the try before has used up none"
+
+
+def test_the_task_of_the_page_is_not_passed_by_windows_of_another_length(session):
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "teach-a-class.md"
+    task = page.read_text().partition("late_clicks.hidden\n")[2].partition("```")[0]
+    assert session.test(task, name="late_clicks", hidden=True).passed
+    for length in ("5 seconds", "20 seconds", "1 minute"):
+        query = QUERY.replace("10 seconds", length)
+        assert not session.test(query, name="late_clicks", hidden=True).passed
 
 
 def test_what_is_wrong_with_the_own_query_is_told_with_its_place(session):

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from shells import shell_of, shown
 
+from arroyo_nb import whatif_tasks
 from arroyo_nb.errors import RunProblem
 
 # 10:00:09 is late for the window that ends at 10:00:10, and for no session: its own
@@ -65,6 +66,36 @@ def test_one_cell_draws_three_kinds_on_one_axis(shell, session):
     assert lines[1].startswith("hop 5 s, 10 s:")
     assert lines[2].startswith("session 5 s:")
     assert shell.user_ns["kinds"].runs[0] is session.get("kinds_tumble")
+    assert "stale" not in html
+    _, outputs = shown(shell, f"%%arroyo_rows clicks\n{CLICKS}10:00:32 | bob")
+    said = "stale: clicks was changed after this run began; run the cell again"
+    changed = [o for o in outputs if said in o.get("text/html", "")]
+    assert [said in o["text/plain"] for o in changed] == [True]
+
+
+def test_it_tells_which_kind_it_is_at_and_what_that_waits_for(session, monkeypatch):
+    monkeypatch.setattr(whatif_tasks, "TOLD_EVERY_S", 0)
+    session.rows("clicks", CLICKS, watermark="1 second")
+    said = []
+    session.compare_windows(COUNTS, "tumble 10s, session 3s", tell=said.append)
+    first, second = (
+        [line for line in said if line.startswith(f"{call}: ")]
+        for call in (
+            "tumble(INTERVAL '10 seconds'), 1 of 2",
+            "session(INTERVAL '3 seconds'), 2 of 2",
+        )
+    )
+    assert len(first) + len(second) == len(said)
+    assert re.search(
+        r": (waiting for the engine: .*|starting its queries), \d", first[0]
+    )
+    assert second
+
+
+def test_a_window_that_has_late_rows_only_is_none_of_the_result(session):
+    session.rows("clicks", f"{CLICKS}09:00:00 | ann", watermark="1 second")
+    found = session.compare_windows(COUNTS, "tumble 10s")
+    assert repr(found) == "tumble 10 s: 3 windows, 2 late rows (windows_tumble)"
 
 
 def test_kinds_can_be_named(session):

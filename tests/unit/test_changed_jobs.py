@@ -156,7 +156,9 @@ def test_a_script_is_told_what_only_jobs_take(options, tmp_path, capsys):
     script = tmp_path / "a.sql"
     script.write_text("SELECT 1")
     assert main(["run", str(script), *options]) == 2
-    assert f"{options[0]} needs a job.yaml" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"{options[0]} needs a job.yaml" in told
+    assert "hint: write a job.yaml with three keys: version: 1, name: NAME" in told
 
 
 def test_attach_of_a_job_that_rests_says_where_its_state_is(folder, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 from threading import Timer
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from arroyo_nb.cli import main, sql_prompt, terminal
+from arroyo_nb.cli import kafka_command, main, sql_prompt, terminal
 from arroyo_nb.cli.sql_prompt import SqlPrompt, completions, reader_of, typed
 from arroyo_nb.cli.terminal import RowPrinter
 from arroyo_nb.engine.cache_lock import lock
@@ -139,6 +140,43 @@ def test_the_first_rows_of_a_table_and_of_the_only_one(trips, capfd):
     assert main(["head", str(trips), "more", "-n", "0"]) != 0
 
 
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["orders"], "there is no file 'orders'", "arroyo-nb peek orders looks into"),
+        (["jobs/none.sql"], "there is no file 'jobs/none.sql'", "a script or files"),
+        (["rows.json", "trips"], "'rows.json' is no script", "head rows.json shows"),
+        (["a.csv"], "'a.csv' is a table of text", "%%arroyo_rows a --from a.csv"),
+    ],
+)
+def test_what_is_no_script_is_told_with_what_to_type(
+    words, message, hint, trips, monkeypatch, capfd
+):
+    monkeypatch.chdir(trips.parent)
+    (trips.parent / "a.csv").write_text("a,b\n1,2\n")
+    assert main(["head", *words]) in (1, 2)
+    err = capfd.readouterr().err
+    assert message in err
+    assert hint in err
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [("head", "rows.json"), ("head", "day"), ("peek", "rows.json"), ("peek", "./day")],
+)
+def test_the_first_rows_of_files_need_no_script(
+    command, path, trips, monkeypatch, capfd
+):
+    monkeypatch.chdir(trips.parent)
+    (trips.parent / "day").mkdir()
+    shutil.copy("rows.json", "day")
+    assert main([command, path, "-n", "2"]) == 0
+    out = capfd.readouterr().out
+    assert [line.split() for line in out.splitlines()[:3]] == [
+        ["id", "city"], ["0", "Rome"], ["1", "Rome"]
+    ]  # fmt: skip
+
+
 def test_without_a_broker_it_is_said_how_to_have_one(capfd):
     for words in (["topics"], ["peek", "orders"], ["kafka", "create", "orders"]):
         assert main(words) == 2
@@ -167,6 +205,36 @@ def test_a_broker_that_does_not_start_says_why(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(RunProblem, match="ended before it served"):
         shared.start(pytest.fail)
+
+
+def test_a_broker_that_starts_says_how_far_it_is(monkeypatch, tmp_path):
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\necho starting >&2; sleep 0.5; exit 1\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    monkeypatch.setattr(shared, "TOLD_EVERY_S", 0)
+    said = []
+    with pytest.raises(RunProblem, match="ended before it served"):
+        shared.start(said.append)
+    assert "starting" in said
+    assert "waiting for the broker, 0 s" in said
+
+
+def test_what_serves_tells_its_steps_before_it_is_up():
+    class Local:
+        def start(self, *, tell):
+            tell("starting the local broker")
+            raise RunProblem("no Java")
+
+        __enter__ = start
+
+        def close(self):
+            """It has nothing open."""
+
+    said = []
+    with pytest.raises(RunProblem, match="no Java"):
+        shared._serve(Local(), said.append)
+    assert said == ["starting the local broker"]
 
 
 def test_of_two_brokers_that_start_at_once_there_is_one(monkeypatch, tmp_path):
@@ -280,3 +348,15 @@ def test_the_help_names_what_there_is(prompt, capfd):
     prompt.do("%help")
     out, _ = capfd.readouterr()
     assert sql_prompt.HELP in out
+
+
+def test_a_broker_without_a_client_in_python_says_what_is_missing(monkeypatch, capfd):
+    made = SharedBroker(os.getpid(), 0, "127.0.0.1:1")
+    monkeypatch.setattr(shared, "start", lambda _tell: made)
+    assert main(["kafka", "start"]) == 0
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr(kafka_command, "find_spec", lambda _name: None)
+    assert main(["kafka", "start"]) == 0
+    out, err = capfd.readouterr()
+    assert out == "Kafka is at 127.0.0.1:1\n"
+    assert "pip install 'arroyo-nb[kafka]'" in err

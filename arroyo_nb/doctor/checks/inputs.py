@@ -36,7 +36,8 @@ def first_batch(exam: Examination) -> Finding | None:
     """Rows are there, and Spark has not read them yet."""
     s = exam.snapshot
     waits = any(source.waiting for source in s.sources)
-    if s.rows_in or s.state is not RunState.RUNNING or s.paused or not waits:
+    has_read = s.rows_in or any(source.dropped_rows for source in exam.streams)
+    if has_read or s.state is not RunState.RUNNING or s.paused or not waits:
         return None
     records = sum(source.lag for source in s.sources)
     wait = "waits" if records == 1 else "wait"

@@ -44,14 +44,15 @@ def paused(exam: Examination) -> Finding | None:
     if not s.paused or s.state.ended:
         return None
     who = (
-        "it was started with --step (step=True), and reads when it is told to"
+        "waits for you: it was started with --step (step=True)"
         if s.stepping
-        else "Pause was pressed in its panel, or run.pause() was called"
+        else "is paused: Pause was pressed in its panel, or run.pause() was called"
     )
     return Finding(
         "paused",
-        f"'{s.name}' is paused: {who}",
-        f"Step reads a little, Resume goes on ({s.handle}.step(), {s.handle}.resume())",
+        f"'{s.name}' {who}",
+        f"press Step for one micro-batch, or Resume to go on ({s.handle}.step(), "
+        f"{s.handle}.resume())",
     )
 
 

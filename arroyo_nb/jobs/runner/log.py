@@ -32,6 +32,7 @@ SENTENCES: Mapping[str, str] = {
     "restarting": "restarting in {after_s:g} s, failure {failure} of {of}: {error}",
     "running": "running {where}",
     "serving": "serving /healthz, /readyz and /metrics at http://127.0.0.1:{port}",
+    "step": "{text}",
     "stop_forced": "it has not ended within {after_s:g} s: the process is ended; who "
     "goes on does the last micro-batch again",
     "stop_late": "it has not ended within {after_s:g} s",

@@ -38,6 +38,10 @@ TELL_S = 60.0
 ASK_S = 5.0
 """The time between two questions to the servers of its sinks."""
 
+FIRST_STEP_S = 5.0
+"""After so long, and then after twice as long each time, it is told what a job that has
+no micro-batch yet waits for."""
+
 NOTHING = Counts()
 
 
@@ -91,6 +95,10 @@ class Sight:
             "batch": None if picture is None else picture.batch_id,
             "watermark": _iso(picture),
             "lag": self.lag,
+            # Of one that has ended the note is why.
+            "activity": (
+                "" if picture is None or picture.state.ended else picture.note
+            ),
             # Of hundreds of partitions those say something that have late rows.
             "late": [
                 share.noted()
@@ -123,6 +131,8 @@ class Monitor:
         self._asked: dict[str, float | None] = {}
         self._told = Counts()
         self._told_s = time.monotonic()
+        self._begun_s = time.monotonic()
+        self._next_step_s = FIRST_STEP_S
         self._was_ready: bool | None = None
         # Since when records have waited to be read; None: none do.
         self._behind_since_s: float | None = None
@@ -211,9 +221,19 @@ class Monitor:
         sight = self.look()
         self._note(sight)
         self._tell_readiness(sight)
+        self._tell_step(sight)
         if time.monotonic() - self._told_s >= TELL_S:
             self._told_s = time.monotonic()
             self.tell_counts(sight)
+
+    def _tell_step(self, sight: Sight) -> None:
+        """Tell what the start of a job waits for, more and more seldom."""
+        picture, passed_s = sight.snapshot, time.monotonic() - self._begun_s
+        if picture is None or picture.batch_id is not None or not picture.note:
+            self._begun_s, self._next_step_s = time.monotonic(), FIRST_STEP_S
+        elif passed_s >= self._next_step_s:
+            self._next_step_s = 2 * passed_s
+            self._tell("step", text=picture.note)
 
     def _attempt(self, step: Callable[[], object]) -> None:
         """Take a step of a thread that must go on: without it a probe would take a job

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.local import LocalBroker
 
 POLL_S = 0.1
+TOLD_EVERY_S = 5.0
 
 STOP_S = 15.0
 """How long a broker may take to end before it is killed."""
@@ -115,11 +116,16 @@ def start(tell: Callable[[str], None]) -> SharedBroker:
     try:
         # A machine that is busy takes its time: it is waited for as long as it lives,
         # or that of another shell, which was faster.
+        begun_s = said_s = time.monotonic()
         while (made := shared_broker()) is None:
             lines = _lines_of(log)
             for line in lines[told:]:
                 tell(line)
-            told = len(lines)
+            if len(lines) > told:
+                told, said_s = len(lines), time.monotonic()
+            elif time.monotonic() - said_s >= TOLD_EVERY_S:
+                said_s = time.monotonic()
+                tell(f"waiting for the broker, {said_s - begun_s:.0f} s")
             has_ended = process.poll() is not None and not _is_starting()
             if has_ended and shared_broker() is None:
                 end = "\n".join(lines[begin:][-_LOG_LINES:])
@@ -176,7 +182,7 @@ def serve(tell: Callable[[str], None]) -> None:
 
 
 def _serve(local: LocalBroker, tell: Callable[[str], None]) -> None:
-    with local as broker:
+    with closing(local) as broker:
         broker.start(tell=tell)
         mine = SharedBroker(
             os.getpid(), process_start(os.getpid()) or 0, broker.bootstrap_servers

@@ -32,7 +32,7 @@ class InputRate:
 
     @property
     def rows(self) -> int:
-        """Rows so far, without the end-of-stream rows."""
+        """Rows so far, without the end-of-stream rows and bad data."""
         query = self._query
         if query.progress is None:
             return 0
@@ -40,7 +40,10 @@ class InputRate:
         # have not been opened yet.
         ends = self._sources.ends_read(query.progress.places)
         query.ends_read = max(query.ends_read, ends)
-        return max(0, query.input_rows - query.ends_read)
+        # Bad data that a reader leaves out itself was never among them.
+        streams = {reader.table.name for reader in self._sources.readers}
+        bad = sum(query.dropped_rows[name] for name in streams)
+        return max(0, query.input_rows - query.ends_read - bad)
 
     @property
     def rows_per_s(self) -> float:

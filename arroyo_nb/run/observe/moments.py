@@ -166,7 +166,11 @@ class Moments:
         made = self._with_windows(made, at)
         made = replace(
             made,
-            rows_in=sum(s.rows for s in made.sources if not s.looked_up),
+            rows_in=sum(
+                max(0, s.rows - totals.dropped_rows.get(s.name, 0))
+                for s in made.sources
+                if not s.looked_up
+            ),
             rows_per_s=self._rows_per_s(totals),
         )
         return made if trace.preview is None else self._with_rows(made, totals, rows)

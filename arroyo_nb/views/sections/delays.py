@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from arroyo_nb.run.observe.build_snapshot import duration_text
-from arroyo_nb.run.observe.lateness import Lateness
+from arroyo_nb.run.observe.lateness import MILLISECOND, Lateness
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.event_time_axis import MARGIN, WIDTH, svg
 from arroyo_nb.views.formatting import SECOND, count, escaped, late_for_sessions
@@ -22,6 +22,10 @@ from arroyo_nb.views.sections import PanelViewBase
 TOP, HEIGHT = 34, 120
 """Pixels above the columns, and of the highest one."""
 
+COUNTED_WIDTH = 40.0
+"""Pixels of a column that has its number above it."""
+
+JUST_OVER = "just over "
 LISTED = 8
 """Delays of the table that stays in the notebook."""
 
@@ -155,7 +159,12 @@ def _columns(choices: Sequence[Choice], own: int, texts: Sequence[str]) -> list[
             f'<rect class="over" x="{x - wide / 2 + 1:.1f}" y="{bottom - height:.1f}" '
             f'width="{max(wide - 2, 1):.1f}" height="{height}"/></g>'
         )
-        label = _length(choice.delay)
+        if wide >= COUNTED_WIDTH:
+            parts.append(
+                f'<text x="{x:.1f}" y="{bottom - height - 4:.1f}" text-anchor="middle">'
+                f"{choice.late:,}</text>"
+            )
+        label = _length(choice.delay).replace(JUST_OVER, "> ")
         half = 3.6 * len(label)
         if x - half > free or n == own:
             weight = ' style="font-weight:700"' if n == own else ""
@@ -192,15 +201,20 @@ def _said(lateness: Lateness, choice: Choice, *, exact: bool) -> str:
 
 
 def _length(length: timedelta) -> str:
-    """A delay to the millisecond: a rounded one would keep a row less.
+    """A delay to the millisecond: a rounded one would keep a row less. A window closes
+    as soon as the watermark is at its end, so many are a millisecond longer than that.
 
     >>> _length(timedelta(hours=1, seconds=3)), _length(timedelta(milliseconds=2500))
     ('1 h 3 s', '2 s 500 ms')
+    >>> _length(timedelta(minutes=5, milliseconds=1))
+    'just over 5 min'
     """
     rest = length % SECOND
     whole = duration_text(length - rest)
     if not rest:
         return whole
+    if rest == MILLISECOND:
+        return f"{JUST_OVER}{whole}"
     return f"{whole} " * (length > SECOND) + f"{rest / timedelta(milliseconds=1):g} ms"
 
 

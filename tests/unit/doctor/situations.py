@@ -169,8 +169,8 @@ SITUATIONS = (
     Situation(
         "step by step",
         "paused",
-        "it was started with --step (step=True)",
-        "q.step()",
+        "'q' waits for you: it was started with --step (step=True)",
+        "press Step for one micro-batch, or Resume to go on (q.step(), q.resume())",
         replace(NO_INPUT, paused=True, stepping=True),
     ),
     Situation(

@@ -15,7 +15,7 @@ import pytest
 from arroyo_nb.cli import job_status
 from arroyo_nb.jobs.owner import JobProcess
 from arroyo_nb.jobs.runner import monitor as monitors
-from arroyo_nb.jobs.runner.counts import PROGRESS, noted_counts
+from arroyo_nb.jobs.runner.counts import PROGRESS, noted_counts, read_progress
 from arroyo_nb.jobs.runner.log import sentence
 from arroyo_nb.jobs.runner.monitor import Monitor
 from arroyo_nb.jobs.runner.supervisor import JobState
@@ -32,9 +32,16 @@ class Run:
 
     def __init__(self, running_s: float = 5.0, rows_in: int = 0, *outputs: Any) -> None:
         self.running_s, self.rows_in, self.outputs = running_s, rows_in, outputs
+        self.note, self.batch_id = "", 1
 
     def snapshot(self, _: int) -> Snapshot:
-        return Snapshot("job", RunState.RUNNING, rows_in=self.rows_in)
+        return Snapshot(
+            "job",
+            RunState.RUNNING,
+            rows_in=self.rows_in,
+            note=self.note,
+            batch_id=self.batch_id,
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +62,30 @@ def noted_anew(folder: Path) -> bool:
     (folder / PROGRESS).unlink(missing_ok=True)
     wait_for((folder / PROGRESS).exists)
     return True
+
+
+def test_a_slow_start_tells_its_step_and_a_micro_batch_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitors, "FIRST_STEP_S", 0.02)
+    steps: list[str | None] = []
+
+    def tell(event: str, **facts: Any) -> None:
+        if event == "step":
+            steps.append(sentence(event, facts))
+
+    run: Any = Run()
+    run.note, run.batch_id = "starting Spark, 8 s", None
+    job: Any = SimpleNamespace(run=run, state=JobState.STARTING)
+    with Monitor(job, tmp_path, tell).looking():
+        wait_for(lambda: len(steps) == 2)
+        assert read_progress(tmp_path)["activity"] == "starting Spark, 8 s"
+        run.batch_id = 0
+        time.sleep(0.1)
+        told = len(steps)
+        time.sleep(0.1)
+    assert steps[0] == "starting Spark, 8 s"
+    assert len(steps) == told
 
 
 def test_it_goes_on_where_nothing_can_be_told(tmp_path: Path) -> None:
@@ -163,3 +194,18 @@ def test_records_with_unknown_fields_are_counted_over_all_runs(tmp_path: Path) -
     said: list[str] = []
     job_status.status(tmp_path, probe="", as_json=False, say=said.append)
     assert "records with fields that their table lacks: 9" in said[0].splitlines()
+
+
+@pytest.mark.parametrize("state", ["running", "starting"])
+def test_a_status_says_what_its_own_process_does(tmp_path: Path, state: str) -> None:
+    JobProcess("job", state).write(tmp_path)
+    run: Any = Run()
+    run.note = "preparing the first micro-batch, 8 s"
+    job: Any = SimpleNamespace(run=run, state=JobState.RUNNING)
+    said: list[str] = []
+    with Monitor(job, tmp_path, lambda *_, **__: None).looking():
+        assert noted_anew(tmp_path)
+        job_status.status(tmp_path, probe="", as_json=False, say=said.append)
+    now = [line for line in said[0].splitlines() if line.startswith("now: ")]
+    # While it starts, the folder has what the process before has noted.
+    assert now == [f"now: {run.note}"] * (state == "running")

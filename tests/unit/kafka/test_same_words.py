@@ -23,7 +23,13 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import cluster
-from arroyo_nb.kafka.errors import MESSAGES, ErrorSubject, named_problem, problem
+from arroyo_nb.kafka.errors import (
+    MESSAGES,
+    ErrorSubject,
+    create_topic_hint,
+    named_problem,
+    problem,
+)
 from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.kafka.peek.topics import sample, topics
 from arroyo_nb.plan.planner import plan_script
@@ -145,6 +151,13 @@ def soon(monkeypatch):
     for name in ("CHECK_S", "SLICE_S", "LONGEST_SLICE_S"):
         monkeypatch.setattr(cluster, name, 0.1)
     monkeypatch.setattr(cluster, "TOPIC_S", 1.0)
+
+
+def test_how_to_create_a_topic_is_said_for_each_broker():
+    hint = create_topic_hint("orders")
+    assert "kafka-topics.sh --create --topic orders;" in hint
+    assert "arroyo-nb kafka create orders," in hint
+    assert "session.broker.create_topic('orders')" in hint
 
 
 def test_no_broker_is_there(tmp_path):

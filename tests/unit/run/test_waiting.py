@@ -92,7 +92,7 @@ def clock(monkeypatch):
 @pytest.fixture
 def started(tmp_path, clock):
     """A run whose queries are being started, paused, and one to make it running."""
-    engine = SimpleNamespace(status="starting java, 3.1 s")
+    engine = SimpleNamespace(status="starting Java, 3.1 s")
     options = RunOptions(step=True)
     run = Run(
         prepare("r", plan_script(SCRIPT, Catalog()), options),
@@ -107,9 +107,9 @@ def started(tmp_path, clock):
 
 
 def test_each_wait_of_a_start_says_its_seconds(started, clock):
-    assert started.activity == "waiting for the engine: starting java, 3.1 s"
+    assert started.activity == "waiting for the engine: starting Java, 3.1 s"
     started.step()
-    assert started.activity.endswith("starting java, 3.1 s; a step is queued")
+    assert started.activity.endswith("starting Java, 3.1 s; a step is queued")
     started._life.begin()
     clock(4)
     assert started.activity == "starting its queries, 4 s; a step is queued"

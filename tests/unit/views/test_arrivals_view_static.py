@@ -394,3 +394,12 @@ def test_any_run_is_drawn_soundly(run: Snapshot) -> None:
     assert len(html.encode()) <= 50_000
     for svg in pictures(html):
         assert_is_sound(svg)
+
+
+def test_where_no_dot_says_its_row_the_panel_says_how_to_read_one() -> None:
+    said = "To read one row, go to it with ‹ and › beside the slider."
+    assert dots(VIEW.live(TUMBLE, "")) > 100
+    assert said in VIEW.live(TUMBLE, "")
+    assert said not in VIEW.static(TUMBLE, "", asked=True), "it has no slider"
+    few = replace(TUMBLE, arrivals=TUMBLE.arrivals[-2:])
+    assert said not in VIEW.live(few, "")

@@ -66,7 +66,19 @@ def test_the_delay_slider_says_what_would_be_late() -> None:
     assert steps[0][1].startswith("With a delay of 0 s, 4 of 10 rows would be late")
     assert "3 of 10 rows would be late (30 %): the delay of this run." in steps[2][1]
     assert steps[4][1].endswith("results would come 7 s later.")
+    above = re.findall(r'<text [^>]*text-anchor="middle">(\d+)</text>', frame)
+    assert above == ["4", "3", "3", "1", "0"]
     assert 'value="2"' in frame
+
+
+def test_a_delay_that_must_be_longer_than_a_length_is_said_so() -> None:
+    needed = ((timedelta(minutes=5, milliseconds=1), 1),)
+    shown = lateness(rows=10, late_rows=1, delay=2 * S, needed=needed)
+    frame = unescape(body(replace(LATE, lateness=shown), view="delays", keys=True))
+    assert "With a delay of just over 5 min, 0 of 10 rows would be late" in frame
+    assert "results would come just over 4 min 58 s later." in frame
+    assert ">> 5 min<" in frame
+    assert "1 ms" not in frame
 
 
 def test_the_slider_of_sessions_says_which_rows_are_late() -> None:

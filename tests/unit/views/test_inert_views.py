@@ -165,7 +165,10 @@ def pages(snapshot: Snapshot, plan: str) -> dict[str, str]:
 
 def run_pages(shape: Snapshot, texts: list[str]) -> dict[str, str]:
     text = cycle(texts)
-    return pages(filled(shape, text), next(text))
+    made = filled(shape, text)
+    # A cell that has what is looked for is marked, and "0" is in "00" as no letter is.
+    looked_for = f"{''.join(made.find.split())}\N{SNOWMAN}"
+    return pages(replace(made, find=looked_for), next(text))
 
 
 def list_pages(texts: list[str]) -> dict[str, str]:

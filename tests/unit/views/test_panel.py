@@ -264,7 +264,7 @@ ALL_BAD = replace(TUMBLE.sources[0], rows=0)
     [
         (
             {"state": RunState.STARTING},
-            "No row yet: 'departures_by_hour' has not started: Spark starts. Wait:",
+            "No row yet: 'departures_by_hour' has not started: Spark starts.</p>",
         ),
         ({"rows_in": 0, "sources": ()}, "no record has come from the source"),
         (

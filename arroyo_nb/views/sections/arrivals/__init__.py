@@ -6,9 +6,12 @@ from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.formatting import count, escaped, late_for_sessions
 from arroyo_nb.views.inert import SOFT, image
 from arroyo_nb.views.sections import PanelViewBase
-from arroyo_nb.views.sections.arrivals.picture import Picture, picture
+from arroyo_nb.views.sections.arrivals.picture import FEW_TOLD, Picture, picture
 
 NOTHING = "No event time seen yet."
+ONE_ROW = "To read one row, go to it with ‹ and › beside the slider."
+"""Said where so many rows are drawn that no dot says its own."""
+
 WORDS_CHARS = 500
 AXIS_MESSAGE = "axis "
 """What the message of the button for the axis begins with."""
@@ -29,7 +32,10 @@ class ArrivalsView(PanelViewBase):
         """The picture, and how to read it."""
         if (drawn := picture(snapshot)) is None:
             return f'<p class="soft">{NOTHING}</p>'
-        said = escaped(in_words(snapshot, drawn), WORDS_CHARS)
+        words = in_words(snapshot, drawn)
+        if drawn.dots > FEW_TOLD:
+            words += f" {ONE_ROW}"
+        said = escaped(words, WORDS_CHARS)
         return f'{drawn.svg}{axis_button(snapshot)}<p class="soft">{said}</p>'
 
     def static(
