@@ -67,6 +67,12 @@ def _no_paren_call(name: str) -> Callable[[], exp.Anonymous]:
     return partial(exp.Anonymous, this=name)
 
 
+_TYPES = PostgresParser.TYPE_TOKENS - {TokenType.INTERVAL}
+_LITERALS = frozenset(
+    {TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING}
+)
+
+
 class QueryParser(PostgresParser):
     """Reads queries and what they are made of; anything else is an error."""
 
@@ -186,6 +192,25 @@ class QueryParser(PostgresParser):
         if self._match_text_seq("UNKNOWN"):
             return exp.var("UNKNOWN")
         return super()._parse_is_rhs(*args, **kwargs)
+
+    def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        return self._parse_typed_literal() or super()._parse_type(*args, **kwargs)
+
+    def _parse_typed_literal(self) -> exp.Expr | None:
+        """A literal behind its type, and what is done with it. sqlglot's would be the
+        type of all that follows: ``DATE '2024-01-31'::TEXT`` a date."""
+        if self._curr.token_type not in _TYPES:
+            return None
+        index = self._index
+        type_ = self._parse_types(check_func=True, allow_identifiers=False)
+        if isinstance(type_, exp.DataType) and self._curr.token_type in _LITERALS:
+            cast = exp.Cast(this=self._parse_primary(), to=type_)
+            start = self._tokens[index].start
+            cast.meta["start"], cast.meta["end"] = start, self._prev.end
+            made: exp.Expr | None = self._parse_column_ops(cast)
+            return made
+        self._retreat(index)
+        return None
 
     def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         first = self._curr

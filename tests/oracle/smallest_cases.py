@@ -73,6 +73,8 @@ DATES = (
     "to_char(t, '%s')",
     "to_timestamp('1700000000', '%s')",
     "DATE '2024-03-01' - INTERVAL '90 seconds'",
+    "DATE '2024-03-01'::TEXT",
+    "TIMESTAMP '2024-03-01 10:40:00'::DATE::TEXT",
     "CAST(t AS TIMESTAMP(3)) = CAST(t AS TIMESTAMP(6))",
     "CAST(t AS TIMESTAMP(3)) - CAST(t AS TIMESTAMP(6))",
     "date_trunc('day', CAST(t AS TIMESTAMP(3)))",
