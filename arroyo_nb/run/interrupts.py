@@ -64,9 +64,8 @@ def defer_interrupts() -> Iterator[Interrupts]:
     if threading.current_thread() is not threading.main_thread():
         yield Interrupts()
         return
-    before = signal.getsignal(signal.SIGINT)
     interrupts = _held() or Interrupts()
-    signal.signal(signal.SIGINT, interrupts.note)
+    before = signal.signal(signal.SIGINT, interrupts.note)
     try:
         yield interrupts
     finally:
@@ -83,8 +82,9 @@ def check_interrupts() -> None:
     KeyboardInterrupt
         When there was one since the last look.
     """
-    if threading.current_thread() is threading.main_thread():
-        (_held() or Interrupts()).check()
+    held = _held()
+    if held is not None and threading.current_thread() is threading.main_thread():
+        held.check()
 
 
 def _held() -> Interrupts | None:

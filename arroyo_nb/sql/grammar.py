@@ -194,21 +194,21 @@ class QueryParser(PostgresParser):
         return super()._parse_is_rhs(*args, **kwargs)
 
     def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-        return self._parse_typed_literal() or super()._parse_type(*args, **kwargs)
+        """An operand. The type before a literal is that of the literal alone; sqlglot's
+        is that of all that follows: ``DATE '2024-01-31'::TEXT`` would be a date."""
+        literal = self._placed(self._parse_typed_literal)
+        if literal is None:
+            return super()._parse_type(*args, **kwargs)
+        made: exp.Expr | None = self._parse_column_ops(literal)
+        return made
 
-    def _parse_typed_literal(self) -> exp.Expr | None:
-        """A literal behind its type, and what is done with it. sqlglot's would be the
-        type of all that follows: ``DATE '2024-01-31'::TEXT`` a date."""
+    def _parse_typed_literal(self) -> exp.Cast | None:
         if self._curr.token_type not in _TYPES:
             return None
         index = self._index
         type_ = self._parse_types(check_func=True, allow_identifiers=False)
         if isinstance(type_, exp.DataType) and self._curr.token_type in _LITERALS:
-            cast = exp.Cast(this=self._parse_primary(), to=type_)
-            start = self._tokens[index].start
-            cast.meta["start"], cast.meta["end"] = start, self._prev.end
-            made: exp.Expr | None = self._parse_column_ops(cast)
-            return made
+            return exp.Cast(this=self._parse_primary(), to=type_)
         self._retreat(index)
         return None
 
