@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.interrupts import LOOK_S, defer_interrupts
+from arroyo_nb.run.interrupts import LOOK_S, Interrupts, defer_interrupts
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.option_values import duration
 from arroyo_nb.views.formatting import count
@@ -178,19 +178,26 @@ class WhatIfTasks:
                 runs.append(run)
                 try:
                     _require_end(run)
-                    told_s = -inf
-                    while not run.wait(LOOK_S):
-                        interrupts.check()
-                        # Outside of a page each text is a line of its own.
-                        if tell is None or time.monotonic() - told_s < TOLD_EVERY_S:
-                            continue
-                        told_s = time.monotonic()
-                        step = run.activity or f"{count(run.rows_in, 'row')} read"
-                        tell(f"{kind.call}, {number} of {len(kinds)}: {step}")
+                    which = f"{kind.call}, {number} of {len(kinds)}"
+                    _wait(run, which, tell, interrupts)
                 except BaseException as problem:
                     run.stop(str(problem) or "stopped by interrupt")
                     raise
         return WindowComparison(kinds, tuple(runs), WINDOW_COMPARISON_VIEWS)
+
+
+def _wait(
+    run: Run, which: str, tell: Callable[[str], None] | None, interrupts: Interrupts
+) -> None:
+    """Wait until a run has ended, and tell its steps now and then."""
+    told_s = -inf
+    while not run.wait(LOOK_S):
+        interrupts.check()
+        # Outside of a page each text is a line of its own.
+        if tell is not None and time.monotonic() - told_s >= TOLD_EVERY_S:
+            told_s = time.monotonic()
+            step = run.activity or f"{count(run.rows_in, 'row')} read"
+            tell(f"{which}: {step}")
 
 
 def _require_end(run: Run) -> None:

@@ -132,20 +132,15 @@ def _head(arguments: argparse.Namespace) -> int:
             path = file if is_path(file) else f"./{file}"
             return _do(session, "head", [path, *_given_flags(arguments)])
     if file != STDIN and not Path(file).exists():
-        raise UsageProblem(
-            f"there is no file '{file}'",
-            hint="arroyo-nb head takes a script or files"
-            + (
-                ""
-                if "/" in file
-                else f"; arroyo-nb peek {quote(file)} looks into a topic"
-            ),
-        )
+        hint = "arroyo-nb head takes a script or files"
+        if "/" not in file:
+            hint += f"; arroyo-nb peek {quote(file)} looks into a topic"
+        raise UsageProblem(f"there is no file '{file}'", hint=hint)
     with _session() as session:
         for udf in read_functions(arguments).values():
             session.define(udf)
         _declare(session, file)
-        name = arguments.table or _only_source(session, arguments.file)
+        name = arguments.table or _only_source(session, file)
         return _do(session, "head", [name, *_given_flags(arguments)])
 
 
